@@ -70,7 +70,7 @@ fn made(family: &str, size: u64) -> Result<Matrix> {
 }
 
 fn draw<T: Code>(matrix: &Matrix, column: u64) -> Result<()> {
-    let size = matrix.family.size();
+    let size = matrix.size();
     // Multiply and add, then the high bits scaled to the size: no branch, no table.
     let mut state = column;
     let mut codes = [T::default(); RECORDS];

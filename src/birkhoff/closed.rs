@@ -13,7 +13,7 @@ use super::{Decomposition, Options, Sum, build};
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::law::parameters::Value;
-use crate::law::structure::{Alphas, Run, Structure, TwoValued};
+use crate::law::{Alphas, Law, Run, TwoValued};
 use crate::number::lattice::gcd;
 use crate::system::memory::{self, Gather};
 use std::cmp::Reverse;
@@ -52,7 +52,6 @@ pub fn rest_of_shifts(matrix: &Matrix, form: &Terms) -> Result<Option<Matrix>> {
     let mut row: Vec<i64> = (0..size)
         .map(|v| {
             matrix
-                .family
                 .entry(0, v)
                 .map_or(0, |(n, d)| (n * (total / d)) as i64)
         })
@@ -69,8 +68,8 @@ pub fn rest_of_shifts(matrix: &Matrix, form: &Terms) -> Result<Option<Matrix>> {
 }
 
 fn terms_of(matrix: &Matrix) -> Result<Option<Terms>> {
-    let size = matrix.family.size();
-    let structure = matrix.structure();
+    let size = matrix.size();
+    let law = matrix.law();
     let with = |weights, permutations| {
         Some(Terms {
             size,
@@ -78,8 +77,7 @@ fn terms_of(matrix: &Matrix) -> Result<Option<Terms>> {
             permutations,
         })
     };
-    if let Some(law) = structure.two_valued(size) {
-        let TwoValued { diag, off, total } = law;
+    if let Some(TwoValued { diag, off, total }) = law.two_valued() {
         let (stay, lies) = ((diag, u64::from(diag > 0)), (off, size - 1));
         let (runs, first) = match diag.cmp(&off) {
             // All shifts alike are one run.
@@ -93,12 +91,12 @@ fn terms_of(matrix: &Matrix) -> Result<Option<Terms>> {
             Permutations::Ramp(first),
         ));
     }
-    Ok(match structure {
-        Structure::Certain(Some(to)) => {
+    Ok(match law {
+        Law::Permutation(to) => {
             let once = Weights::Runs(vec![(1, 1)], 1);
             with(once, Permutations::Given(to.clone()))
         }
-        Structure::Circulant { first_row, total } if size < 1 << 32 => {
+        Law::Circulant { first_row, total } if size < 1 << 32 => {
             let shifts = (0u32..).zip(&**first_row).filter(|(_, c)| **c > 0);
             let mut terms: Vec<_> = shifts.map(|(s, &c)| (Reverse(c), s)).gather();
             terms.sort_unstable();
@@ -109,7 +107,7 @@ fn terms_of(matrix: &Matrix) -> Result<Option<Terms>> {
                 Permutations::Shifts(shifts),
             )
         }
-        Structure::Swap {
+        Law::TTransform {
             i, j, stay, sum, ..
         } => {
             let g = gcd((*stay).into(), (*sum).into());
@@ -125,14 +123,12 @@ fn terms_of(matrix: &Matrix) -> Result<Option<Terms>> {
                 Permutations::Swap(*i, *j, swap_first),
             )
         }
-        Structure::Neighbours { alphas, total, .. } => {
+        Law::Tridiagonal { alphas, total, .. } => {
             let (alphas, total) = (alphas.clone(), *total);
             Some(pairs(size, Pairs { alphas, total }))
         }
-        structure => match structure.classes(size) {
-            Some(runs) => Some(classes(size, &runs)?),
-            None => None,
-        },
+        Law::Classes { runs, .. } => Some(classes(size, runs)?),
+        _ => None,
     })
 }
 

@@ -130,7 +130,7 @@ impl Decomposition {
                 .into_iter()
                 .try_fold((1, 1), fractions::multiply)
         };
-        let size = self.matrix.family.size() as usize;
+        let size = self.matrix.size() as usize;
         add_up(size, terms, |j, term| self.fill(j, term), weight)
     }
 
@@ -140,7 +140,7 @@ impl Decomposition {
     /// # Errors
     /// Sums that 128 bits do not hold.
     pub fn doubles(&self) -> Result<Vec<f64>, Error> {
-        let n = self.matrix.family.size() as usize;
+        let n = self.matrix.size() as usize;
         let parts: Vec<(usize, Cells)> = if let Sum::Kron(_, Some(_)) = &self.sum {
             vec![(n, self.cells()?)]
         } else {
@@ -176,7 +176,7 @@ impl Decomposition {
 
     /// Bytes of the smallest unsigned integers, of two at least, that hold all codes.
     pub fn code_bytes(&self) -> usize {
-        match self.matrix.family.size() {
+        match self.matrix.size() {
             0..=0x1_0000 => 2,
             0x1_0001..=0x1_0000_0000 => 4,
             _ => 8,

@@ -24,7 +24,7 @@ pub fn decompose(
     share: f64,
     progress: &Progress,
 ) -> Result<Decomposition> {
-    let parts = matrix.family.nesting().parts;
+    let parts = matrix.nesting().parts;
     if parts > PARTS {
         let must = format!("hold at most {PARTS} parts to decompose each");
         return Err(Error::value("matrix", must, parts));

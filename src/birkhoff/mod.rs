@@ -16,7 +16,7 @@
 
 use crate::error::Result;
 use crate::law::parameters::Value;
-use crate::law::{self, Composition, Matrix};
+use crate::law::{self, Law, Matrix};
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use crate::system::progress::Progress;
@@ -76,7 +76,7 @@ pub fn decompose(
     share: f64,
     progress: &Progress,
 ) -> Result<Decomposition> {
-    if let Some(Composition::Kron(factors)) = matrix.family.composition() {
+    if let Law::Kron(factors) = matrix.law() {
         return kron::decompose(matrix, factors, options, share, progress);
     }
     if let Some(found) = closed::decompose(matrix, options)? {

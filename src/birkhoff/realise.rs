@@ -6,7 +6,7 @@ use super::build;
 use super::counts::{Counts, MAX_SIZE};
 use crate::error::{Error, Result};
 use crate::law::parameters::Value;
-use crate::law::{Matrix, Structure};
+use crate::law::{Law, Matrix};
 use crate::number::lattice;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -17,20 +17,20 @@ use crate::system::pool;
 /// A size or a total that is too large.
 pub fn counts(matrix: &Matrix) -> Result<Counts> {
     let size = small_enough(matrix)?;
-    if let Structure::Rows { counts, total, .. } = matrix.structure() {
+    if let Law::Dense { counts, total, .. } = matrix.law() {
         return Ok(Counts::from_dense(size, *total, counts));
     }
-    let name = matrix.family.name();
+    let name = matrix.name();
     let needed = || {
         let must = "have a common denominator below 2^63";
         Error::value("matrix", must, format!("a {name} without one"))
     };
     let total = matrix.total().ok_or_else(needed)?;
     if total < 1 << 63 {
-        let rows = rows(matrix, size, total, |c| c as u64).ok_or_else(needed)?;
+        let rows = rows(matrix, size, |c| c as u64).ok_or_else(needed)?;
         return Ok(Counts::from_rows(size, total as u64, rows));
     }
-    let rows = rows(matrix, size, total, |c| c).ok_or_else(needed)?;
+    let rows = rows(matrix, size, |c| c).ok_or_else(needed)?;
     let all = rows.iter().flatten();
     let shared = all.fold(
         total,
@@ -56,7 +56,7 @@ pub fn dense(counts: &Counts) -> Result<Matrix> {
 
 fn small_enough(matrix: &Matrix) -> Result<usize> {
     matrix.check_written()?;
-    let (size, name) = (matrix.family.size(), matrix.family.name());
+    let (size, name) = (matrix.size(), matrix.name());
     if size > MAX_SIZE {
         let must = format!("be at most {MAX_SIZE} to decompose a {name} entry by entry");
         return Err(Error::value("size", must, size));
@@ -68,13 +68,11 @@ fn small_enough(matrix: &Matrix) -> Result<usize> {
 fn rows<T: Send>(
     matrix: &Matrix,
     size: usize,
-    total: u128,
     number: impl Fn(u128) -> T + Sync + Send,
 ) -> Option<Vec<Vec<(u16, T)>>> {
     memory::every(pool::map(size, size < 128, |u| {
-        let mut row = memory::zeros(size);
-        let known = matrix.family.add_counts(u as u64, total, 1, &mut row);
+        let row = matrix.row::<u128>(u as u64)?;
         let entries = row.into_iter().enumerate().filter(|(_, c)| *c > 0);
-        known.then(|| entries.map(|(v, c)| (v as u16, number(c))).gather())
+        Some(entries.map(|(v, c)| (v as u16, number(c))).gather())
     }))
 }

@@ -18,7 +18,7 @@ pub const SIZE: u64 = 4096;
 /// # Errors
 /// More than 4096 categories, or no common total below 2^63.
 pub fn by_entries(matrix: &Matrix, words: &mut impl More) -> crate::error::Result<Vec<u32>> {
-    let size = matrix.family.size();
+    let size = matrix.size();
     if size > SIZE {
         let must = format!("be at most {SIZE} to draw a permutation entry by entry");
         return Err(Error::value("size", must, size));

@@ -4,7 +4,7 @@
 
 use crate::error::Result;
 use crate::law::parameters::Value;
-use crate::law::{Entry, Family, Matrix, REGISTRY, build, rate};
+use crate::law::{Entry, Matrix, REGISTRY, build};
 use crate::number::bits;
 use crate::number::dd::Dd;
 use crate::number::lattice::{self, gcd};
@@ -71,7 +71,7 @@ fn less((a, b): (u128, u128), (c, d): (u128, u128)) -> bool {
 /// some 30.
 pub fn check_laws(matrix: &Matrix) {
     crate::measure::survey::laws::check_survey(matrix);
-    let f = &*matrix.family;
+    let f = matrix;
     let size = f.size();
     let entry = |u, v| f.entry(u, v).unwrap();
     let mut bits = Dd::ZERO;
@@ -106,7 +106,7 @@ pub fn check_laws(matrix: &Matrix) {
         }
     }
     let bits = (bits / Dd::from(u128::from(size))).hi;
-    let reported = rate::entropy_rate(f);
+    let reported = f.entropy_rate();
     assert!(
         (0.0..1e-13).contains(&(bits - reported + 1e-15)),
         "{bits} {reported}"
@@ -115,18 +115,18 @@ pub fn check_laws(matrix: &Matrix) {
         1 => 1.0,
         _ => bits / bits::max_bits(size),
     };
-    let off = want - rate::beta(f);
+    let off = want - f.beta();
     assert!((0.0..1e-13).contains(&(off + 1e-15)), "{want} {off:e}");
     assert_eq!(f.epsilon(), epsilon);
     let mean = lattice::nearest(trace.0, trace.1 * u128::from(size));
     assert!((f.truthfulness() - mean).abs() <= 2f64.powi(-52), "{mean}");
     assert_eq!(f.is_ergodic(), some_power_is_positive(f));
-    let again = make(f.name(), &f.parameters()).unwrap();
-    assert_eq!(again.family.parameters(), f.parameters());
+    let again = make(f.name(), f.parameters()).unwrap();
+    assert_eq!(again.parameters(), f.parameters());
 }
 
 /// Wielandt: a primitive matrix has a positive power at (size - 1)^2 + 1.
-fn some_power_is_positive(f: &dyn Family) -> bool {
+fn some_power_is_positive(f: &Matrix) -> bool {
     let n = f.size() as usize;
     let step = |u: usize, v: usize| f.entry(u as u64, v as u64).unwrap().0 > 0;
     let steps: Vec<bool> = (0..n * n).map(|i| step(i / n, i % n)).collect();
@@ -271,8 +271,7 @@ fn small(entry: &Entry) -> Vec<Matrix> {
         given = given.iter().flat_map(with).collect();
     }
     let made = given.iter().filter_map(|one| make(entry.name, one).ok());
-    made.filter(|m| m.family.true_size() == m.family.size())
-        .collect()
+    made.filter(|m| m.true_size() == m.size()).collect()
 }
 
 #[test]
@@ -281,11 +280,11 @@ fn every_family_keeps_its_laws() {
     all.extend(REGISTRY.iter().flat_map(small));
     all.iter().for_each(check_laws);
     for entry in REGISTRY {
-        let known = |m: &&Matrix| m.family.name() == entry.name;
+        let known = |m: &&Matrix| m.name() == entry.name;
         let some = all.iter().find(known);
         let some = some.unwrap_or_else(|| panic!("add a matrix of {} to `cases`", entry.name));
-        let realised = some.family.parameters();
-        for (name, _) in &realised {
+        let realised = some.parameters();
+        for (name, _) in realised {
             assert!(entry.parameters.iter().any(|(n, _)| n == name), "{name}");
         }
     }

@@ -1,129 +1,211 @@
-//! A matrix: a family, what was asked for, and what was found out about it, each number once.
+//! A matrix: a law, its name and parameters, what was asked for, and what was found out about it, each number once.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use crate::draw::sampler::Sampler;
 use crate::error::{Error, Result};
-use crate::law::parameters::Value;
-use crate::law::shared::composite;
-use crate::law::{Family, Structure, digest, rate};
+use crate::law::composite::{self, Measures};
+use crate::law::entries::Table;
+use crate::law::families::difference_set::DifferenceSet;
+use crate::law::parameters::{Parameters, Value};
+use crate::law::{Law, Nesting, digest};
 use crate::number::bits::Entropy;
+use crate::number::dd::Dd;
 use crate::system::kept::Kept;
+use crate::system::memory::Gather;
 
 /// A matrix and what was asked for to get it. Equal where family and parameters are.
 #[derive(Debug, Clone)]
 pub struct Matrix {
-    /// The law.
-    pub family: Arc<dyn Family>,
     /// The request: numbers as given, and how far given vectors moved.
     pub requested: Vec<(String, Value)>,
-    reported: Arc<Reported>,
+    inner: Arc<Inner>,
 }
 
-/// Reported numbers, each measured once.
+#[derive(Debug)]
+struct Inner {
+    name: &'static str,
+    parameters: Parameters,
+    law: Law,
+    size: u64,
+    total: Option<u128>,
+    nesting: Nesting,
+    /// What is known of truths that are fewer than the codes.
+    difference_set: Option<DifferenceSet>,
+    found: Found,
+}
+
+/// What is found out at the first question.
 #[derive(Debug, Default)]
-struct Reported {
+pub(super) struct Found {
     entropy: Kept<Entropy>,
     truthfulness: Kept<f64>,
     is_ergodic: Kept<bool>,
-    knows_ergodic: Kept<bool>,
-    entropy_rate: Kept<f64>,
     beta: Kept<f64>,
     epsilon: Kept<f64>,
-    total: Kept<Option<u128>>,
-    is_exact: Kept<bool>,
     hash: Kept<u64>,
     digest: Kept<[u8; 32]>,
-    structure: Kept<Structure>,
-    shelves: [Kept<Thing>; Shelf::COUNT],
+    sampler: Kept<Sampler>,
+    notes: Kept<Box<dyn Any + Send + Sync>>,
+    /// Of a mix or a product.
+    pub measures: Kept<Measures>,
+    /// Of a small composite that holds many parts.
+    pub written: Kept<Table>,
+    /// The rows of the second matrix of a product, as every row of the product needs them all.
+    pub second_counts: Kept<Option<Vec<u128>>>,
+    /// The same to 30 digits, if there is no common total.
+    pub second_precise: Kept<Option<Vec<Dd>>>,
 }
-
-/// Places for what layers above find out about a matrix, so that no law has to know what a table
-/// to draw from is.
-#[derive(Debug, Clone, Copy)]
-pub enum Shelf {
-    /// What Python keeps: the linear map.
-    Notes,
-    /// Tables to draw from.
-    Sampler,
-}
-
-impl Shelf {
-    const COUNT: usize = Shelf::Sampler as usize + 1;
-}
-
-/// What lies on a shelf: one type each.
-pub trait Shelved: Any + Send + Sync {
-    /// Which.
-    const SHELF: Shelf;
-}
-
-type Thing = Box<dyn Any + Send + Sync>;
 
 impl Matrix {
-    /// The matrix of any family, in the registry or not.
-    pub fn new(family: Arc<dyn Family>) -> Self {
+    /// The matrix of a law that is no composite.
+    pub(super) fn new(name: &'static str, law: Law, parameters: Parameters) -> Self {
+        let nesting = Nesting::none(law.size());
+        Matrix::nested(name, law, parameters, nesting)
+    }
+
+    /// The matrix of a composite that is nested so.
+    pub(super) fn nested(
+        name: &'static str,
+        law: Law,
+        parameters: Parameters,
+        nesting: Nesting,
+    ) -> Self {
+        let inner = Inner {
+            name,
+            size: law.size(),
+            total: law.total(),
+            parameters,
+            law,
+            nesting,
+            difference_set: None,
+            found: Found::default(),
+        };
         Matrix {
-            family,
+            inner: Arc::new(inner),
             requested: Vec::new(),
-            reported: Arc::default(),
         }
     }
 
-    /// [`Family::structure`], handed in once.
-    pub fn structure(&self) -> &Structure {
-        let structure = &self.reported.structure;
-        structure.get_or_make(|| self.family.structure())
+    /// The matrix of a difference set.
+    pub(super) fn of_difference_set(law: Law, parameters: Parameters, set: DifferenceSet) -> Self {
+        let mut matrix = Matrix::new("difference_set", law, parameters);
+        if let Some(inner) = Arc::get_mut(&mut matrix.inner) {
+            inner.difference_set = Some(set);
+        }
+        matrix
     }
 
-    /// Whether everything is reported as it is, if that is seen at once.
-    pub fn is_identity(&self) -> bool {
-        self.structure().is_identity(self.family.size())
+    /// The name of the family.
+    pub fn name(&self) -> &'static str {
+        self.inner.name
     }
 
-    /// Whether every code is as likely, if that is seen at once.
-    pub fn is_uniform(&self) -> bool {
-        self.structure().is_uniform(self.family.size())
+    /// Number of codes.
+    pub fn size(&self) -> u64 {
+        self.inner.size
     }
 
-    /// The entropy rate in bits, as reported.
+    /// Number of codes that can be true. The others are only reported.
+    pub fn true_size(&self) -> u64 {
+        match (&self.inner.difference_set, self.law()) {
+            (Some(set), _) => set.size,
+            (None, Law::Kron(factors)) => factors.iter().map(Matrix::true_size).product(),
+            _ => self.size(),
+        }
+    }
+
+    /// The realised parameters: [`build`](crate::law::build) with them gives the same matrix again.
+    pub fn parameters(&self) -> &Parameters {
+        &self.inner.parameters
+    }
+
+    /// What it is made of.
+    pub fn law(&self) -> &Law {
+        &self.inner.law
+    }
+
+    /// A total below 2^127 of which every entry is an integer, if there is one.
+    pub fn total(&self) -> Option<u128> {
+        self.inner.total
+    }
+
+    /// How composites are nested in it.
+    pub fn nesting(&self) -> Nesting {
+        self.inner.nesting
+    }
+
+    /// Whether it has parts.
+    pub fn is_composite(&self) -> bool {
+        !self.law().parts().is_empty()
+    }
+
+    /// A number that two matrices share just where they are one and the same.
+    pub fn place(&self) -> usize {
+        Arc::as_ptr(&self.inner) as usize
+    }
+
+    pub(super) fn found(&self) -> &Found {
+        &self.inner.found
+    }
+
+    pub(super) fn difference_set(&self) -> Option<&DifferenceSet> {
+        self.inner.difference_set.as_ref()
+    }
+
+    /// The factors of a kron with more than one code; of the others there may be very many, and they say nothing.
+    pub(super) fn wide(&self) -> impl Iterator<Item = &Matrix> {
+        self.law().parts().iter().filter(|part| part.size() > 1)
+    }
+
+    /// The entropy rate in bits, Expression (4): never above the true value.
     pub fn entropy_rate(&self) -> f64 {
-        once(&self.reported.entropy_rate, || {
-            rate::entropy_rate(&*self.family)
-        })
+        self.entropy().round_down(2)
     }
 
-    /// Beta, as reported.
+    /// Definition 1: the entropy rate over log2 of the size, never above the true value. With one
+    /// category there is nothing to hide, and beta is 1.
     pub fn beta(&self) -> f64 {
-        once(&self.reported.beta, || rate::beta(&*self.family))
+        let beta = || {
+            let beta = composite::beta(&self.entropy(), self.true_size());
+            beta.max(self.least_beta()).min(1.0)
+        };
+        *self.found().beta.get_or_make(beta)
     }
 
-    /// [`Family::entropy_rate`]. A composite may hold one matrix many times, so it asks here.
+    /// The entropy rate, before it is rounded.
     pub fn entropy(&self) -> Entropy {
-        once(&self.reported.entropy, || self.family.entropy_rate())
+        let entropy = &self.found().entropy;
+        entropy.get_or_make(|| self.measured_entropy()).clone()
     }
 
-    /// [`Family::truthfulness`], likewise.
+    /// Epsilon: `max over v of ln(max_u p_uv / min_u p_uv)`, rounded up; infinite if a column mixes zero
+    /// and non-zero.
+    pub fn epsilon(&self) -> f64 {
+        let epsilon = &self.found().epsilon;
+        *epsilon.get_or_make(|| self.measured_epsilon())
+    }
+
+    /// The mean of the diagonal, to nearest; not a number if it is too much to look at.
     pub fn truthfulness(&self) -> f64 {
-        once(&self.reported.truthfulness, || self.family.truthfulness())
+        let truthfulness = &self.found().truthfulness;
+        *truthfulness.get_or_make(|| self.measured_truthfulness())
     }
 
-    /// [`Family::is_ergodic`], likewise.
+    /// Whether some power of the matrix is positive: irreducible and aperiodic.
     pub fn is_ergodic(&self) -> bool {
-        once(&self.reported.is_ergodic, || self.family.is_ergodic())
-    }
-
-    /// [`Family::knows_ergodic`], likewise.
-    pub fn knows_ergodic(&self) -> bool {
-        once(&self.reported.knows_ergodic, || self.family.knows_ergodic())
+        let is_ergodic = &self.found().is_ergodic;
+        *is_ergodic.get_or_make(|| self.decided_ergodic())
     }
 
     /// Codes below this can be given as true. Digits of a joint code are not looked at.
     pub fn truths(&self) -> u64 {
-        match self.family.composition() {
-            None => self.family.true_size(),
-            Some(_) => self.family.size(),
+        match self.is_composite() {
+            true => self.size(),
+            false => self.true_size(),
         }
     }
 
@@ -132,8 +214,8 @@ impl Matrix {
     /// # Errors
     /// Parts that are nested in each other so that every row takes too long.
     pub fn check_written(&self) -> Result<()> {
-        let nesting = self.family.nesting();
-        if nesting.can_be_written(self.family.size()) {
+        let nesting = self.nesting();
+        if nesting.can_be_written(self.size()) {
             return Ok(());
         }
         // Without sharing there is no more to do than there was to build.
@@ -141,32 +223,22 @@ impl Matrix {
             return Ok(());
         }
         let must = "take at most 2^31 steps to be written out";
-        let got = format!(
-            "{} nested parts of {} rows",
-            nesting.parts,
-            self.family.size()
-        );
+        let got = format!("{} nested parts of {} rows", nesting.parts, self.size());
         Err(Error::value("matrix", must, got))
     }
 
-    /// [`Family::total`]. A composite may hold one matrix many times, so it asks here.
-    pub fn total(&self) -> Option<u128> {
-        once(&self.reported.total, || self.family.total())
-    }
-
-    /// [`Family::is_exact`], likewise.
-    pub fn is_exact(&self) -> bool {
-        once(&self.reported.is_exact, || self.family.is_exact())
-    }
-
-    /// Epsilon, as reported.
-    pub fn epsilon(&self) -> f64 {
-        once(&self.reported.epsilon, || self.family.epsilon())
+    /// What the caller keeps with it, of one type, made at first use. Every copy of the matrix has it.
+    ///
+    /// # Panics
+    /// Another type is kept.
+    pub fn notes<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
+        let notes = self.found().notes.get_or_make(|| Box::new(make()));
+        notes.downcast_ref().expect("notes of one type")
     }
 
     /// The distinct matrices in a composite, parts first.
     pub fn below(&self) -> Vec<&Matrix> {
-        let mut order = composite::distinct(std::slice::from_ref(self));
+        let mut order = distinct(std::slice::from_ref(self));
         // Last comes this matrix itself.
         order.pop();
         order
@@ -174,59 +246,61 @@ impl Matrix {
 
     /// What enters every derivation of random words: a hash of family and parameters.
     pub fn digest(&self) -> &[u8; 32] {
-        let family = &*self.family;
-        let cell = &self.reported.digest;
-        cell.get_or_make(|| digest::of(family.name(), &family.parameters()))
+        let cell = &self.found().digest;
+        cell.get_or_make(|| digest::of(self.name(), self.parameters()))
     }
 
-    /// What a layer above keeps on this shelf, made at first use. Every copy of the matrix has it.
-    ///
-    /// # Panics
-    /// Where two types share a shelf.
-    pub fn keep<T: Shelved>(&self, make: impl FnOnce() -> T) -> &T {
-        let shelf = &self.reported.shelves[T::SHELF as usize];
-        unpacked(shelf.get_or_make(|| Box::new(make())))
+    /// The tables to draw from, built at first use.
+    pub fn sampler(&self) -> &Sampler {
+        self.found()
+            .sampler
+            .get_or_make(|| Sampler::new(self.law()))
     }
 
-    /// The same, but only if it is there already.
-    pub fn kept<T: Shelved>(&self) -> Option<&T> {
-        let shelf = &self.reported.shelves[T::SHELF as usize];
-        shelf.get().map(unpacked)
+    /// Whether the tables are built already.
+    pub fn has_sampler(&self) -> bool {
+        self.found().sampler.get().is_some()
     }
 }
 
-/// A number that is measured at the first question.
-fn once<T: Clone>(cell: &Kept<T>, make: impl FnOnce() -> T) -> T {
-    cell.get_or_make(make).clone()
-}
-
-fn unpacked<T: Shelved>(thing: &Thing) -> &T {
-    thing.downcast_ref().expect("one type a shelf")
+/// The matrices among these and in them, each once, parts first.
+pub(super) fn distinct(matrices: &[Matrix]) -> Vec<&Matrix> {
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    let mut stack: Vec<(&Matrix, bool)> = matrices.iter().rev().map(|m| (m, false)).gather();
+    while let Some((matrix, opened)) = stack.pop() {
+        if opened {
+            order.push(matrix);
+        } else if seen.insert(matrix.place()) {
+            stack.push((matrix, true));
+            stack.extend(matrix.law().parts().iter().rev().map(|part| (part, false)));
+        }
+    }
+    order
 }
 
 impl PartialEq for Matrix {
     fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&self.family, &other.family);
-        if Arc::ptr_eq(a, b) {
+        if Arc::ptr_eq(&self.inner, &other.inner) {
             return true;
         }
-        if a.name() != b.name() || a.size() != b.size() {
+        if self.name() != other.name() || self.size() != other.size() {
             return false;
         }
         // Two composites may hold equal parts many times each; their digests are made once a part.
-        match (a.composition(), b.composition()) {
-            (Some(_), Some(_)) => self.digest() == other.digest(),
-            _ => a.parameters() == b.parameters(),
+        match self.is_composite() {
+            true => self.digest() == other.digest(),
+            false => self.parameters() == other.parameters(),
         }
     }
 }
 
 impl Hash for Matrix {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let own = self.reported.hash.get_or_make(|| {
+        let own = self.found().hash.get_or_make(|| {
             let mut own = DefaultHasher::new();
-            self.family.name().hash(&mut own);
-            self.family.parameters().hash(&mut own);
+            self.name().hash(&mut own);
+            self.parameters().hash(&mut own);
             own.finish()
         });
         own.hash(state);

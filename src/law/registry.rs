@@ -1,11 +1,9 @@
 //! Every family by name.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
-use crate::law::family::*;
+use crate::law::Matrix;
+use crate::law::families::*;
 use crate::law::parameters::{Arguments, Value};
-use crate::law::{Family, Matrix};
 use crate::system::memory::Gather;
 
 /// A family: what it is called, what a caller may give and what its matrices hold.
@@ -17,41 +15,41 @@ pub struct Entry {
     pub takes: &'static [&'static str],
     /// The realised parameters, each with its form in the JSON Schema. An `optional` one may be left out.
     pub parameters: &'static [(&'static str, &'static str)],
-    build: fn(&mut Arguments) -> Result<Arc<dyn Family>>,
+    build: fn(&mut Arguments) -> Result<Matrix>,
 }
 
 macro_rules! registry {
-    ($($name:ident($($taken:ident),*) => { $($parameter:ident: $($form:ident)+),* })*) => {
+    ($($name:ident($($taken:ident),*) => { $($parameter:ident: $($form:ident)+),* } $build:path;)*) => {
         /// Every family by name. Its schema, its rows in the pages and its tests are made from its line.
         pub const REGISTRY: &[Entry] = &[$(Entry {
             name: stringify!($name),
             takes: &[$(stringify!($taken)),*],
             parameters: &[$((stringify!($parameter), stringify!($($form)+))),*],
-            build: $name::build,
+            build: $build,
         }),*];
     };
 }
 
 registry! {
-    balance(array, counts, total) => { counts: table, total: whole }
-    blocks(sizes) => { sizes: wholes }
-    circulant(first_row, total) => { first_row: wholes, total: whole }
-    dense(array, counts, total) => { counts: table, total: whole }
+    balance(array, counts, total) => { counts: table, total: whole } balance::build;
+    blocks(sizes) => { sizes: wholes } classes::blocks;
+    circulant(first_row, total) => { first_row: wholes, total: whole } shifts::circulant;
+    dense(array, counts, total) => { counts: table, total: whole } dense::build;
     difference_set(size, epsilon, beta, set, modulus, residues, counts) =>
-        { size: whole, modulus: whole, residues: wholes, counts: wholes }
-    geometric(size, temperature, beta, epsilon, kernel, total) => { kernel: wholes, total: whole }
-    gibbs(cost, temperature, beta, counts, total) => { counts: table, total: whole }
-    identity(size) => { size: whole }
-    k_anonymous(size, k, beta, share) => { size: whole, k: whole }
-    kron(matrices) => { matrices: places }
-    mix(matrices, weights) => { matrices: places, weights: fractions }
-    permutation(targets) => { targets: wholes }
-    product(matrices) => { matrices: places }
-    randomized_response(size, epsilon, beta, keep) => { size: whole, keep: fraction }
-    reflected(kernel, total) => { kernel: wholes, total: whole }
-    t_transform(size, i, j, keep) => { size: whole, i: whole, j: whole, keep: fraction }
-    tridiagonal(alphas, size, beta, total) => { alphas: alphas, size: optional whole, total: whole }
-    uniform(size) => { size: whole }
+        { size: whole, modulus: whole, residues: wholes, counts: wholes } difference_set::build;
+    geometric(size, temperature, beta, epsilon, kernel, total) => { kernel: wholes, total: whole } geometric::build;
+    gibbs(cost, temperature, beta, counts, total) => { counts: table, total: whole } gibbs::build;
+    identity(size) => { size: whole } classes::identity;
+    k_anonymous(size, k, beta, share) => { size: whole, k: whole } classes::k_anonymous;
+    kron(matrices) => { matrices: places } composites::kron;
+    mix(matrices, weights) => { matrices: places, weights: fractions } composites::mix;
+    permutation(targets) => { targets: wholes } shifts::permutation;
+    product(matrices) => { matrices: places } composites::product;
+    randomized_response(size, epsilon, beta, keep) => { size: whole, keep: fraction } randomized_response::build;
+    reflected(kernel, total) => { kernel: wholes, total: whole } reflected::build;
+    t_transform(size, i, j, keep) => { size: whole, i: whole, j: whole, keep: fraction } t_transform::build;
+    tridiagonal(alphas, size, beta, total) => { alphas: alphas, size: optional whole, total: whole } tridiagonal::build;
+    uniform(size) => { size: whole } classes::uniform;
 }
 
 /// The matrix of `family` with these parameters.
@@ -72,9 +70,7 @@ pub fn build(family: &str, given: Vec<(String, Value)>) -> Result<Matrix> {
         })?;
     let mut arguments = Arguments::new(entry.name, given);
     arguments.known(entry.takes)?;
-    let family = (entry.build)(&mut arguments)?;
-    let requested = arguments.finish()?;
-    let mut matrix = Matrix::new(family);
-    matrix.requested = requested;
+    let mut matrix = (entry.build)(&mut arguments)?;
+    matrix.requested = arguments.finish()?;
     Ok(matrix)
 }

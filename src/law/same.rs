@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::number::lattice::gcd;
-use crate::system::{memory, stop};
+use crate::system::stop;
 
 /// The largest size of matrices that are compared row by row.
 pub const SIZE: u64 = 4096;
@@ -28,17 +28,17 @@ pub enum Found {
 /// # Errors
 /// They are too large to be compared row by row, and no difference is seen.
 pub fn same(a: &Matrix, b: &Matrix) -> Result<Found> {
-    let size = a.family.size();
-    if size != b.family.size() {
+    let size = a.size();
+    if size != b.size() {
         return Ok(Found::Same(false));
     }
     if a == b {
         return Ok(Found::Same(true));
     }
-    let steps = |matrix: &Matrix| matrix.family.nesting().row.saturating_mul(size.into());
+    let steps = |matrix: &Matrix| matrix.nesting().row.saturating_mul(size.into());
     if size > SIZE || steps(a).saturating_add(steps(b)) > STEPS {
         let mut places = (0..size.min(SIZE)).flat_map(|v| [(0, v), (v, v)]);
-        let simple = [a, b].iter().all(|m| m.family.composition().is_none());
+        let simple = [a, b].iter().all(|m| m.law().parts().is_empty());
         if simple && places.any(|(u, v)| entries_match(a, b, u, v) == Some(false)) {
             return Ok(Found::Same(false));
         }
@@ -55,15 +55,11 @@ pub fn same(a: &Matrix, b: &Matrix) -> Result<Found> {
     };
     let g = gcd(s, t);
     let (s_own, t_own) = (s / g, t / g);
-    let n = size as usize;
-    let (mut x, mut y) = (memory::zeros::<u128>(n), memory::zeros::<u128>(n));
     for u in 0..size {
         stop::point();
-        x.fill(0);
-        y.fill(0);
-        if !(a.family.add_counts(u, s, 1, &mut x) && b.family.add_counts(u, t, 1, &mut y)) {
+        let (Some(x), Some(y)) = (a.row::<u128>(u), b.row::<u128>(u)) else {
             return Ok(Found::Long);
-        }
+        };
         // x/s = y/t if x t' = y s' with s' = s/g and t' = t/g, which have no common divisor: then x is a multiple of
         // s' and y one of t', by the same number.
         let alike =
@@ -77,7 +73,7 @@ pub fn same(a: &Matrix, b: &Matrix) -> Result<Found> {
 
 /// Compare entry by entry, as long as each has a fraction of 128 bits.
 fn by_entries(a: &Matrix, b: &Matrix) -> Found {
-    let size = a.family.size();
+    let size = a.size();
     for u in 0..size {
         stop::point();
         for v in 0..size {
@@ -97,7 +93,7 @@ fn entries_match(a: &Matrix, b: &Matrix, u: u64, v: u64) -> Option<bool> {
         let g = gcd(n, d);
         (n / g, d / g)
     };
-    let (x, y) = (a.family.entry(u, v)?, b.family.entry(u, v)?);
+    let (x, y) = (a.entry(u, v)?, b.entry(u, v)?);
     Some(match (x.0, y.0) {
         (0, _) | (_, 0) => x.0 == y.0,
         _ => x == y || lowest(x) == lowest(y),

@@ -1,7 +1,8 @@
-//! The single lines of any matrix: in closed form if its family knows one, else by looking at every entry.
+//! The single lines of any matrix: in closed form if its law knows one, else by looking at every entry.
 
-use crate::law::lines::{self, RowBits, Survey, neighbours, term};
-use crate::law::{Composition, Family, Matrix};
+use crate::law::lines::term;
+use crate::law::survey::{self, RowBits, Survey, neighbours};
+use crate::law::{Law, Matrix};
 use crate::number::bits;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -10,23 +11,21 @@ use crate::system::stop;
 impl Matrix {
     /// What the single lines say; `None` if there are too many to look at. `full` looks at all.
     pub fn survey(&self, gammas: &[f64], full: bool) -> Option<Survey> {
-        let family = &*self.family;
-        family.short_survey(gammas).or_else(|| {
-            let nesting = family.nesting();
-            let quick = family.size() <= self.look() && nesting.is_quick(family.size());
-            let look = quick || full && nesting.can_be_written(family.size());
-            look.then(|| by_table(family, gammas))
+        self.short_survey(gammas).or_else(|| {
+            let (nesting, size) = (self.nesting(), self.size());
+            let quick = size <= self.look() && nesting.is_quick(size);
+            let look = quick || full && nesting.can_be_written(size);
+            look.then(|| by_table(self, gammas))
         })
     }
 
     /// Size up to which looking at every entry takes seconds: every row of a product takes as many multiply-adds as
     /// it has entries.
     fn look(&self) -> u64 {
-        let is_product =
-            |m: &Matrix| matches!(m.family.composition(), Some(Composition::Product(..)));
+        let is_product = |m: &Matrix| matches!(m.law(), Law::Product(_));
         match is_product(self) || self.below().into_iter().any(is_product) {
             true => 1024,
-            false => lines::SIZE,
+            false => survey::SIZE,
         }
     }
 }
@@ -41,28 +40,27 @@ struct Table {
 }
 
 impl Table {
-    fn new(family: &dyn Family) -> Self {
-        let size = family.size() as usize;
+    fn new(matrix: &Matrix) -> Self {
+        let size = matrix.size() as usize;
         // Saturated: a table that no memory holds is refused as such.
         let mut counts = memory::zeros::<u64>(size.saturating_mul(size));
-        let common = family.total().and_then(|t| u64::try_from(t).ok());
+        let common = matrix.total().and_then(|t| u64::try_from(t).ok());
         const FINE: u64 = 1 << 63;
         let (mut total, mut exact) = (common.unwrap_or(FINE), common.is_some());
         if exact {
-            exact = Self::fill(&mut counts, size, 0u128, |u, row, wide| {
-                wide.fill(0);
-                let done = family.add_counts(u, total.into(), 1, wide);
-                for (c, w) in row.iter_mut().zip(&*wide) {
-                    *c = *w as u64;
-                }
-                done
+            exact = Self::fill(&mut counts, size, |u, row| {
+                let counts = matrix.row::<u128>(u);
+                let cells = counts.iter().flatten();
+                row.iter_mut().zip(cells).for_each(|(c, w)| *c = *w as u64);
+                counts.is_some()
             });
         }
         if !exact {
             total = FINE;
-            Self::fill(&mut counts, size, 0.0, |u, row, reals| {
-                family.fill_row(u, reals);
-                for (c, p) in row.iter_mut().zip(&*reals) {
+            Self::fill(&mut counts, size, |u, row| {
+                let mut reals = memory::zeros(size);
+                matrix.fill_row(u, &mut reals);
+                for (c, p) in row.iter_mut().zip(&reals) {
                     // A positive entry stays so.
                     *c = ((p * FINE as f64) as u64).max(u64::from(*p > 0.0));
                 }
@@ -77,28 +75,16 @@ impl Table {
         }
     }
 
-    /// `row(u, out, scratch)` for every row, in bands whose scratch is made before going parallel. Whether
-    /// all of them said yes.
-    fn fill<T: Copy + Send>(
-        counts: &mut [u64],
-        size: usize,
-        zero: T,
-        row: impl Fn(u64, &mut [u64], &mut [T]) -> bool + Sync + Send,
-    ) -> bool {
-        let height = size.div_ceil(64);
-        let bands = counts.chunks_mut(size * height);
-        let mut work: Vec<(&mut [u64], Vec<T>, bool)> = bands
-            .map(|rows| (rows, memory::filled(zero, size), true))
-            .gather();
-        pool::for_each_chunk(&mut work, 1, size < 64, |band, work| {
-            for (rows, scratch, done) in work {
-                for (i, out) in rows.chunks_mut(size).enumerate() {
-                    stop::point();
-                    *done &= row((band * height + i) as u64, out, scratch);
-                }
+    /// `row(u, out)` for every row. Whether all of them said yes.
+    fn fill(counts: &mut [u64], size: usize, row: impl Fn(u64, &mut [u64]) -> bool + Sync) -> bool {
+        let mut rows: Vec<(&mut [u64], bool)> = counts.chunks_mut(size).map(|r| (r, true)).gather();
+        pool::for_each_chunk(&mut rows, 1, size < 64, |u, out| {
+            stop::point();
+            for (out, done) in out {
+                *done = row(u as u64, out);
             }
         });
-        work.iter().all(|band| band.2)
+        rows.iter().all(|row| row.1)
     }
 
     fn transposed(&self) -> Self {
@@ -191,7 +177,7 @@ impl Column<'_> {
         }
         self.counts.sort_unstable();
         for (fewest, &gamma) in self.neighbours.iter_mut().zip(gammas) {
-            *fewest = neighbours(self.counts, gamma);
+            *fewest = neighbours(self.counts, &[], gamma);
         }
     }
 
@@ -204,8 +190,8 @@ impl Column<'_> {
 }
 
 /// By looking at every entry.
-pub fn by_table(family: &dyn Family, gammas: &[f64]) -> Survey {
-    let rows = Table::new(family);
+pub fn by_table(matrix: &Matrix, gammas: &[f64]) -> Survey {
+    let rows = Table::new(matrix);
     let mut columns = rows.transposed();
     let bits = rows.bits();
     let worst_column = columns.worst(&columns.bits());
@@ -268,15 +254,15 @@ pub(crate) mod laws {
 
     pub fn check_survey(matrix: &Matrix) {
         let gammas = [1.0, 1.5, 2.0, 1e6, f64::INFINITY];
-        let Some(short) = matrix.family.short_survey(&gammas) else {
+        let Some(short) = matrix.short_survey(&gammas) else {
             return;
         };
-        let long = by_table(&*matrix.family, &gammas);
-        agree(&*matrix.family, &short, &long);
+        let long = by_table(matrix, &gammas);
+        agree(matrix, &short, &long);
     }
 
     /// Exact numbers are equal, bounds are on the safe side.
-    pub fn agree(family: &dyn Family, short: &Survey, long: &Survey) {
+    pub fn agree(matrix: &Matrix, short: &Survey, long: &Survey) {
         let value = |(n, d): (u128, u128)| n as f64 / d as f64;
         for (a, b) in [
             (short.worst_row, long.worst_row),
@@ -294,7 +280,7 @@ pub(crate) mod laws {
             assert!(a.0 <= b.0 && (!a.1 || a.0 == b.0), "{a:?} {b:?}");
         }
         let ratio =
-            |(u, w, v): (u64, u64, u64)| (family.probability(u, v) / family.probability(w, v)).ln();
+            |(u, w, v): (u64, u64, u64)| (matrix.probability(u, v) / matrix.probability(w, v)).ln();
         if let Some(found) = short.witness {
             let widest = long.witness.map_or(0.0, ratio);
             let found = ratio(found);
@@ -303,7 +289,7 @@ pub(crate) mod laws {
                 "{found} {widest}"
             );
         }
-        let size = family.size() as usize;
+        let size = matrix.size() as usize;
         let RowBits::Each(want) = &long.row_bits else {
             return;
         };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::law::Matrix;
-use crate::law::structure::Run;
+use crate::law::Run;
 use crate::number::bits::Entropy;
 use crate::number::dd::{self, Dd};
 use crate::number::logarithms::LogSum;
@@ -12,10 +12,10 @@ use crate::system::memory::Gather;
 
 /// Bits of the permutation that is drawn for a matrix of classes; `None` for all others.
 pub fn entropy(matrix: &Matrix) -> Option<f64> {
-    let size = matrix.family.size();
-    let composed = matrix.family.composition().is_some() || size > u64::from(u32::MAX);
-    let runs = (!composed).then(|| matrix.structure().classes(size))?;
-    runs.map(|runs| of_classes(&runs))
+    let size = matrix.size();
+    let composed = matrix.is_composite() || size > u64::from(u32::MAX);
+    let runs = (!composed).then(|| matrix.law().classes())?;
+    runs.map(of_classes)
 }
 
 /// Every class of n in one of n! orders, all as likely.

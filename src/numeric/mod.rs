@@ -38,7 +38,7 @@
 use crate::birkhoff::sample::{self, SIZE};
 use crate::draw::keystream::Keystream;
 use crate::error::{Error, Result};
-use crate::law::{Composition, Matrix, Structure};
+use crate::law::{Law, Matrix};
 use crate::system::memory::{self, Gather};
 use crate::system::stop::Paced;
 
@@ -99,12 +99,12 @@ const PARTS: u64 = 1 << 18;
 pub const MOST: u64 = u32::MAX as u64;
 
 fn check(matrix: &Matrix) -> Result<usize> {
-    let size = matrix.family.size();
+    let size = matrix.size();
     if size > MOST {
         let must = format!("be at most {MOST} to draw a permutation");
         return Err(Error::value("size", must, size));
     }
-    let parts = matrix.family.nesting().parts;
+    let parts = matrix.nesting().parts;
     if parts > PARTS {
         let must = format!("hold at most {PARTS} parts to draw a permutation of each");
         return Err(Error::value("matrix", must, parts));
@@ -162,16 +162,19 @@ fn codes(matrix: &Matrix, size: usize, streams: &mut Streams<'_>) -> Result<Vec<
 
 /// The same, without asking again how much it is.
 fn part<T: Item>(matrix: &Matrix, streams: &mut Streams<'_>, x: &[T], out: &mut [T]) -> Result<()> {
-    match matrix.family.composition() {
-        Some(Composition::Kron(factors)) => by_axes(factors, streams, x, out),
-        Some(Composition::Mix(parts)) => {
-            let total = parts.first().map_or(1, |part| part.0.1) as u64;
+    match matrix.law() {
+        Law::Kron(factors) => by_axes(factors, streams, x, out),
+        Law::Mix {
+            parts,
+            weights,
+            sum,
+        } => {
             let mut buffer = Buffer::default();
-            let drawn = streams.here().open(&mut buffer, 0).below(total);
-            let chosen = which(parts.iter().map(|part| part.0.0 as u64), drawn);
-            streams.inside(chosen, |streams| part(parts[chosen].1, streams, x, out))
+            let drawn = streams.here().open(&mut buffer, 0).below(*sum);
+            let chosen = which(weights.iter().map(|&weight| weight as u64), drawn);
+            streams.inside(chosen, |streams| part(&parts[chosen], streams, x, out))
         }
-        Some(Composition::Product(..)) => one_by_one(matrix, streams, x, out),
+        Law::Product(_) => one_by_one(matrix, streams, x, out),
         _ => leaf(matrix, &streams.here(), x, out),
     }
 }
@@ -197,7 +200,7 @@ fn by_axes<T: Item>(
 ) -> Result<()> {
     let mut joint: Vec<u32> = vec![0];
     for (i, factor) in factors.iter().enumerate() {
-        let n = factor.family.size() as usize;
+        let n = factor.size() as usize;
         let drawn = streams.inside(i, |streams| codes(factor, n, streams))?;
         joint = joint
             .iter()
@@ -221,10 +224,10 @@ fn one_by_one<T: Item>(
     let mut factors: Vec<&Matrix> = Vec::new();
     let mut left = vec![matrix];
     while let Some(next) = left.pop() {
-        match next.family.composition() {
-            Some(Composition::Product(first, second)) => {
-                memory::push(&mut left, second);
-                memory::push(&mut left, first);
+        match next.law() {
+            Law::Product(pair) => {
+                memory::push(&mut left, &pair[1]);
+                memory::push(&mut left, &pair[0]);
             }
             _ => memory::push(&mut factors, next),
         }
@@ -243,22 +246,18 @@ fn one_by_one<T: Item>(
 #[inline(never)]
 fn leaf<T: Item>(matrix: &Matrix, words: &Keystream, x: &[T], out: &mut [T]) -> Result<()> {
     let size = x.len() as u64;
-    let structure = matrix.structure();
-    if let Some(runs) = structure.classes(size) {
-        shuffle::classes(words, &runs, x, out);
-        return Ok(());
-    }
-    match structure {
-        Structure::Certain(Some(targets)) => {
+    match matrix.law() {
+        Law::Classes { runs, .. } => shuffle::classes(words, runs, x, out),
+        Law::Permutation(targets) => {
             for (x, &v) in x.iter().zip(&**targets).paced() {
                 out[v as usize] = *x;
             }
         }
-        Structure::Lies { keep, .. } if flagged::is_drawn(size, *keep) => {
+        Law::RandomizedResponse { keep, .. } if flagged::is_drawn(size, *keep) => {
             flagged::shuffle(words, scatter::SIZES, *keep, x, out);
         }
-        Structure::Neighbours { alphas, total, .. } => path::swap(words, alphas, *total, x, out),
-        Structure::Swap {
+        Law::Tridiagonal { alphas, total, .. } => path::swap(words, alphas, *total, x, out),
+        Law::TTransform {
             i, j, stay, sum, ..
         } => {
             out.copy_from_slice(x);
@@ -267,7 +266,7 @@ fn leaf<T: Item>(matrix: &Matrix, words: &Keystream, x: &[T], out: &mut [T]) -> 
                 out.swap(*i as usize, *j as usize);
             }
         }
-        Structure::Circulant { first_row, total } if size > SIZE => {
+        Law::Circulant { first_row, total } if size > SIZE => {
             let mut buffer = Buffer::default();
             let unit = words.open(&mut buffer, kind::ONCE).below(*total);
             let by = which(first_row.iter().map(|&count| count as u64), unit);

@@ -13,10 +13,9 @@
 //! or more, each on its own. At shifted offsets that is a rank swap over the borders of classes.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::law::{Composition, Matrix, Structure};
+use crate::law::{Law, Matrix};
 
 const AXES: &str =
     "a kron, which shuffles all its classes alike, so that one known class gives all away";
@@ -24,37 +23,37 @@ const PART: &str =
     "a mix, which draws one part for all, so that a part in clear leaves everybody in clear";
 const SHIFT: &str = "a circulant, which may shift all alike, so that one known pair undoes it";
 
-type Seen = HashMap<*const (), Option<&'static str>>;
+type Seen = HashMap<usize, Option<&'static str>>;
 
 /// What the permutation of a column shares; `None` if nothing is. A composite may hold one matrix many times.
 fn look(matrix: &Matrix, seen: &mut Seen) -> Option<&'static str> {
-    let place = Arc::as_ptr(&matrix.family).cast::<()>();
+    let place = matrix.place();
     if let Some(found) = seen.get(&place) {
         return *found;
     }
-    let found = match matrix.family.composition() {
-        Some(Composition::Kron(factors)) => {
-            let mut wide = factors.iter().filter(|factor| factor.family.size() > 1);
+    let found = match matrix.law() {
+        Law::Kron(factors) => {
+            let mut wide = factors.iter().filter(|factor| factor.size() > 1);
             match (wide.next(), wide.next()) {
                 (Some(_), Some(_)) => Some(AXES),
                 (only, _) => only.and_then(|only| look(only, seen)),
             }
         }
-        Some(Composition::Mix(parts)) => {
-            let drawn = || parts.iter().filter(|part| part.0.0 > 0);
+        Law::Mix { parts, weights, .. } => {
+            let pairs = parts
+                .iter()
+                .zip(&**weights)
+                .filter(|(_, weight)| **weight > 0);
+            let drawn = || pairs.clone().map(|(part, _)| part);
             match drawn().count() {
-                1 => drawn().next().and_then(|part| look(part.1, seen)),
-                _ if drawn().all(|part| in_company(part.1)) => None,
+                1 => drawn().next().and_then(|part| look(part, seen)),
+                _ if drawn().all(in_company) => None,
                 _ => Some(PART),
             }
         }
-        Some(Composition::Product(first, second)) => {
-            look(first, seen).or_else(|| look(second, seen))
-        }
-        _ => match matrix.structure() {
-            Structure::Circulant { .. } => Some(SHIFT),
-            _ => None,
-        },
+        Law::Product(pair) => look(&pair[0], seen).or_else(|| look(&pair[1], seen)),
+        Law::Circulant { .. } => Some(SHIFT),
+        _ => None,
     };
     seen.insert(place, found);
     found
@@ -62,7 +61,7 @@ fn look(matrix: &Matrix, seen: &mut Seen) -> Option<&'static str> {
 
 /// Whether it is of classes, and no class has one member.
 pub fn in_company(matrix: &Matrix) -> bool {
-    let classes = matrix.structure().classes(matrix.family.size());
+    let classes = matrix.law().classes();
     classes.is_some_and(|runs| runs.iter().all(|run| run.class_size > 1))
 }
 

@@ -12,7 +12,7 @@
 use super::Item;
 use super::draw::{Buffer, Digits, Draw, Source, kind};
 use super::scatter;
-use crate::law::structure::Run;
+use crate::law::Run;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use crate::system::stop::Paced;

@@ -1,13 +1,12 @@
 //! The law behind a `Matrix`, as Python holds it.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::package;
-use crate::law::{self, Family};
+use crate::law;
 
 /// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
 #[pyclass(frozen, subclass, module = "bistochastic._core")]
@@ -37,21 +36,6 @@ impl Matrix {
     pub fn inner(&self) -> &law::Matrix {
         &self.inner
     }
-
-    /// Its law.
-    pub fn family(&self) -> &dyn Family {
-        &*self.inner.family
-    }
-
-    /// Where the law is kept.
-    pub fn place(&self) -> usize {
-        place(&self.inner)
-    }
-}
-
-/// Where the law of a matrix is kept.
-pub fn place(matrix: &law::Matrix) -> usize {
-    Arc::as_ptr(&matrix.family).cast::<()>() as usize
 }
 
 #[pymethods]

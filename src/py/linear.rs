@@ -8,21 +8,16 @@ use super::law::Matrix;
 use super::work::detached;
 use super::{convert, memory};
 use crate::error::Error;
-use crate::law::{Shelf, Shelved};
 use crate::number::tridiagonal;
 
 /// What the package keeps with a law.
 struct Notes(Py<PyDict>);
 
-impl Shelved for Notes {
-    const SHELF: Shelf = Shelf::Notes;
-}
-
 /// What the package found out about a matrix, by name: the same dictionary for every copy. Whatever holds the matrix
 /// would never be freed here.
 #[pyfunction]
 pub fn notes<'py>(py: Python<'py>, matrix: &Matrix) -> Bound<'py, PyDict> {
-    let notes: &Notes = matrix.inner().keep(|| Notes(PyDict::new(py).unbind()));
+    let notes: &Notes = matrix.inner().notes(|| Notes(PyDict::new(py).unbind()));
     notes.0.bind(py).clone()
 }
 
@@ -30,12 +25,12 @@ pub fn notes<'py>(py: Python<'py>, matrix: &Matrix) -> Bound<'py, PyDict> {
 #[pyfunction]
 pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = v.py();
-    let family = &*matrix.inner().family;
-    let size = family.size();
+    let law = matrix.inner();
+    let size = law.size();
     let v = convert::code("v", v, size)?;
     memory::written(py, "posterior", &[size], size, |out| {
         for (u, x) in (0..).zip(out) {
-            *x = family.probability(u, v);
+            *x = law.probability(u, v);
         }
     })
 }

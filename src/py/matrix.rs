@@ -9,7 +9,7 @@ use crate::law;
 use crate::law::parameters::Value;
 use crate::law::same::{Found, same};
 use crate::number::bits;
-use crate::system::{self, pool};
+use crate::system::pool;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -23,8 +23,10 @@ impl Matrix {
         measure: impl Fn(&law::Matrix) -> T + Send + Sync,
     ) -> PyResult<T> {
         // A composite of small parts may still be long work.
-        let family = self.family();
-        let numbers = family.composition().map_or(family.size(), |_| u64::MAX);
+        let numbers = match self.inner().is_composite() {
+            true => u64::MAX,
+            false => self.inner().size(),
+        };
         detached(py, numbers, || measure(self.inner()))
     }
 }
@@ -37,7 +39,7 @@ impl Matrix {
     /// 5
     #[getter]
     fn size(&self) -> u64 {
-        self.family().size()
+        self.inner().size()
     }
 
     /// ``(size, size)``.
@@ -46,7 +48,7 @@ impl Matrix {
     /// (5, 5)
     #[getter]
     fn shape(&self) -> (u64, u64) {
-        (self.family().size(), self.family().size())
+        (self.inner().size(), self.inner().size())
     }
 
     /// Name of the family.
@@ -55,7 +57,7 @@ impl Matrix {
     /// 'uniform'
     #[getter(family)]
     fn family_name(&self) -> &'static str {
-        self.family().name()
+        self.inner().name()
     }
 
     /// The realised parameters, which are the law exactly: ``bs.build(m.family, **m.parameters) == m``.
@@ -64,7 +66,7 @@ impl Matrix {
     /// [4503599627370496, 2251799813685248, 2251799813685248]
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let parameters = guarded(|| self.family().parameters())?;
+        let parameters = self.inner().parameters();
         convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Lists)
     }
 
@@ -107,7 +109,7 @@ impl Matrix {
     /// 3.0
     #[getter]
     fn max_bits(&self) -> f64 {
-        bits::max_bits(self.family().true_size())
+        bits::max_bits(self.inner().true_size())
     }
 
     /// How many codes are reported and never true: those from ``size - padding`` on. 0 except for
@@ -117,7 +119,7 @@ impl Matrix {
     /// (365, 0)
     #[getter]
     fn padding(&self) -> u64 {
-        self.family().size() - self.family().true_size()
+        self.inner().size() - self.inner().true_size()
     }
 
     /// Definition 1: ``entropy_rate / max_bits``. 0 hides nothing, 1 hides everything.
@@ -189,7 +191,7 @@ impl Matrix {
     ///        [0. , 0.5, 0.5],
     ///        [0. , 0.5, 0.5]])
     fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let family = self.family();
+        let family = self.inner();
         let size = family.size();
         self.inner().check_written()?;
         memory::written(py, "to_dense", &[size, size], size * size, |out| {
@@ -203,7 +205,7 @@ impl Matrix {
     /// >>> bs.circulant([0.5, 0.25, 0.25]).row(1)
     /// array([0.25, 0.5 , 0.25])
     fn row<'py>(&self, u: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let (family, size) = (self.family(), self.family().size());
+        let (family, size) = (self.inner(), self.inner().size());
         let (py, u) = (u.py(), convert::code("u", u, size)?);
         self.inner().check_written()?;
         memory::written(py, "row", &[size], size, |out| family.fill_row(u, out))
@@ -214,12 +216,12 @@ impl Matrix {
         let (u, v): (Bound<'_, PyAny>, Bound<'_, PyAny>) = index
             .extract()
             .map_err(|_| Error::type_("index", "be a pair of codes u, v", type_name(index)))?;
-        let size = self.family().size();
+        let size = self.inner().size();
         let (u, v) = (convert::code("u", &u, size)?, convert::code("v", &v, size)?);
         self.inner().check_written()?;
-        let family = self.family();
+        let family = self.inner();
         // A product takes a whole row through its factors.
-        let numbers = family.composition().map_or(1, |_| size);
+        let numbers = if family.is_composite() { size } else { 1 };
         detached(index.py(), numbers, || family.probability(u, v))
     }
 
@@ -246,7 +248,7 @@ impl Matrix {
         if let Found::Same(found) = detached(py, u64::MAX, || same(a, b))?? {
             return Ok(found);
         }
-        for u in 0..a.family.size() {
+        for u in 0..a.size() {
             py.check_signals()?;
             let row = slf.call_method1("exact_row", (u,))?;
             if !row.eq(other.call_method1("exact_row", (u,))?)? {
@@ -324,7 +326,7 @@ pub fn built(
 /// A number that two matrices share just where they are one and the same.
 #[pyfunction]
 pub fn identity_of(matrix: &Matrix) -> usize {
-    matrix.place()
+    matrix.inner().place()
 }
 
 /// Row ``u`` in fractions; None of a composite whose common denominator is too long for the core.
@@ -333,19 +335,18 @@ pub fn short_row<'py>(
     matrix: &Matrix,
     u: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
-    let (py, family) = (u.py(), matrix.family());
+    let (py, family) = (u.py(), matrix.inner());
     let size = family.size();
     let u = convert::code("u", u, size)?;
     // A fraction and its two integers take more than a hundred bytes.
     memory::require("exact_row", 1, size, 128)?;
     matrix.inner().check_written()?;
-    let entries: Option<Vec<(u128, u128)>> = guarded(|| match family.composition() {
-        None => (0..size).map(|v| family.entry(u, v)).collect(),
-        Some(_) => {
-            let total = matrix.inner().total()?;
-            let mut counts = system::memory::zeros(size as usize);
-            let short = family.add_counts(u, total, 1, &mut counts);
-            short.then(|| counts.into_iter().map(|n| (n, total)).collect())
+    let entries: Option<Vec<(u128, u128)>> = guarded(|| match family.is_composite() {
+        false => (0..size).map(|v| family.entry(u, v)).collect(),
+        true => {
+            let total = family.total()?;
+            let counts = family.row::<u128>(u)?;
+            Some(counts.into_iter().map(|n| (n, total)).collect())
         }
     })?;
     let fraction = convert::fraction(py)?;
@@ -356,7 +357,7 @@ pub fn short_row<'py>(
 /// How many matrices are in it, those that a composite holds many times so often; at most 2^64 - 1.
 #[pyfunction]
 pub fn parts_in(matrix: &Matrix) -> u64 {
-    matrix.family().nesting().parts
+    matrix.inner().nesting().parts
 }
 
 /// All families by name: the realised parameters of each, with their forms in the JSON Schema.

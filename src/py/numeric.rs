@@ -12,7 +12,7 @@ use crate::draw::code::each;
 use crate::draw::derive::Purpose;
 use crate::error::Error;
 use crate::law;
-use crate::law::structure::Run;
+use crate::law::Run;
 use crate::numeric::bits;
 use crate::numeric::{self, Item, Streams, shared, shuffle};
 use crate::system::memory::Gather;

@@ -115,7 +115,7 @@ pub fn plan_ids<'py>(
     let draws = Draws {
         matrix,
         secret: &Secret::labelled(secret::given(key)?, labels),
-        column: Column::new(codes, matrix.family.size(), out)?,
+        column: Column::new(codes, matrix.size(), out)?,
         threads: pool::threads(),
     };
     draws.by_ids(py, ids)

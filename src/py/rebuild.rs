@@ -6,10 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::convert::{self, Vectors};
-use super::law::{Made, Matrix, place};
+use super::law::{Made, Matrix};
 use super::matrix::built;
 use super::package;
-use super::work::guarded;
 use crate::error::Error;
 use crate::law::parameters::Value;
 
@@ -19,32 +18,32 @@ impl Matrix {
     /// places: as deep as it is nested, and as often as it holds one matrix.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let core = package::CORE.get(py)?;
-        if self.family().composition().is_some() {
+        if self.inner().is_composite() {
             let list = PyList::empty(py);
             let mut places = HashMap::new();
             let below = self.inner().below();
             for matrix in below.into_iter().chain([self.inner()]) {
                 let parameters = PyDict::new(py);
-                for (name, value) in guarded(|| matrix.family.parameters())? {
-                    let Value::Matrices(parts) = &value else {
-                        let one = convert::dictionary(py, [(name, &value)], Vectors::Arrays)?;
+                for (name, value) in matrix.parameters() {
+                    let Value::Matrices(parts) = value else {
+                        let one = convert::dictionary(py, [(*name, value)], Vectors::Arrays)?;
                         parameters.update(one.as_mapping())?;
                         continue;
                     };
-                    let parts = parts.iter().map(|part| places.get(&place(part)).copied());
+                    let parts = parts.iter().map(|part| places.get(&part.place()).copied());
                     parameters
-                        .set_item(name, PyTuple::new(py, parts.map(|p| p.unwrap_or(0usize)))?)?;
+                        .set_item(*name, PyTuple::new(py, parts.map(|p| p.unwrap_or(0usize)))?)?;
                 }
-                places.insert(place(matrix), list.len());
+                places.insert(matrix.place(), list.len());
                 let requested = matrix.requested.iter().map(|(n, v)| (n.as_str(), v));
                 let requested = convert::dictionary(py, requested, Vectors::Lists)?;
-                list.append((matrix.family.name(), parameters, requested))?;
+                list.append((matrix.name(), parameters, requested))?;
             }
             return (core.getattr("restore_parts")?, (list,)).into_pyobject(py);
         }
         (
             core.getattr("restore")?,
-            (self.family().name(), arrays(py, self)?, self.requested(py)?),
+            (self.inner().name(), arrays(py, self)?, self.requested(py)?),
         )
             .into_pyobject(py)
     }
@@ -53,7 +52,7 @@ impl Matrix {
 /// The realised parameters with arrays instead of lists.
 #[pyfunction]
 pub fn arrays<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Bound<'py, PyDict>> {
-    let parameters = guarded(|| matrix.family().parameters())?;
+    let parameters = matrix.inner().parameters();
     convert::dictionary(py, parameters.iter().map(|(n, v)| (*n, v)), Vectors::Arrays)
 }
 

@@ -6,15 +6,14 @@ use pyo3::prelude::*;
 
 use super::law::{Matrix, list};
 use super::work::guarded;
-use crate::law::{Alphas, Structure};
+use crate::law::{Alphas, Law};
 use crate::number::lattice::nearest;
 use crate::system::memory::{self, Gather};
 
 type Counts<'py> = Bound<'py, PyArray1<i64>>;
 
-/// The structure, which may take memory to hand in.
-fn of(matrix: &Matrix) -> PyResult<&Structure> {
-    guarded(|| matrix.inner().structure())
+fn of(matrix: &Matrix) -> &Law {
+    matrix.inner().law()
 }
 
 fn array<'py>(py: Python<'py>, counts: &[i64]) -> PyResult<Counts<'py>> {
@@ -28,10 +27,10 @@ type Composition<'py> = (&'static str, Vec<f64>, Bound<'py, PyAny>);
 /// parts.
 #[pyfunction]
 pub fn composition_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<Composition<'py>>> {
-    let (kind, weights, parts) = match of(matrix)? {
-        Structure::Kron(parts) => ("kron", Vec::new(), parts),
-        Structure::Product(parts) => ("product", Vec::new(), parts),
-        Structure::Mix {
+    let (kind, weights, parts) = match of(matrix) {
+        Law::Kron(parts) => ("kron", Vec::new(), parts),
+        Law::Product(parts) => ("product", Vec::new(), parts),
+        Law::Mix {
             parts,
             weights,
             sum,
@@ -50,9 +49,8 @@ pub fn classes_of<'py>(
     py: Python<'py>,
     matrix: &Matrix,
 ) -> PyResult<Option<(Counts<'py>, Counts<'py>)>> {
-    let (size, structure) = (matrix.inner().family.size(), of(matrix)?);
     let found = guarded(|| {
-        structure.classes(size).map(|runs| {
+        of(matrix).classes().map(|runs| {
             let sizes: Vec<i64> = runs.iter().map(|run| run.class_size as i64).gather();
             let many: Vec<i64> = runs.iter().map(|run| run.classes as i64).gather();
             (sizes, many)
@@ -65,7 +63,7 @@ pub fn classes_of<'py>(
 /// that sums to 0.
 #[pyfunction]
 pub fn two_values_of(matrix: &Matrix) -> PyResult<Option<(f64, f64, f64)>> {
-    let found = of(matrix)?.two_valued(matrix.inner().family.size());
+    let found = of(matrix).two_valued();
     Ok(found.map(|law| {
         let apart = law.diag as i128 - law.off as i128;
         let entry = |count| nearest(count, law.total);
@@ -80,14 +78,14 @@ pub fn two_values_of(matrix: &Matrix) -> PyResult<Option<(f64, f64, f64)>> {
 /// Whether every code has one report.
 #[pyfunction]
 pub fn is_certain(matrix: &Matrix) -> PyResult<bool> {
-    Ok(matches!(of(matrix)?, Structure::Certain(_)))
+    Ok(of(matrix).is_certain())
 }
 
 /// Where each code goes for certain; None, too, where each stays and nothing is written down.
 #[pyfunction]
 pub fn targets_of<'py>(py: Python<'py>, matrix: &Matrix) -> PyResult<Option<Counts<'py>>> {
-    match of(matrix)? {
-        Structure::Certain(Some(targets)) => array(py, targets).map(Some),
+    match of(matrix) {
+        Law::Permutation(targets) => array(py, targets).map(Some),
         _ => Ok(None),
     }
 }
@@ -100,10 +98,10 @@ pub fn vector_of<'py>(
     matrix: &Matrix,
     kind: &str,
 ) -> PyResult<Option<(Counts<'py>, u64)>> {
-    let (counts, total) = match (kind, of(matrix)?) {
-        ("first_row", Structure::Circulant { first_row, total }) => (array(py, first_row)?, total),
-        ("kernel", Structure::Even { kernel, total }) => (array(py, kernel)?, total),
-        ("steps", Structure::Neighbours { alphas, total, .. }) => match alphas {
+    let (counts, total) = match (kind, of(matrix)) {
+        ("first_row", Law::Circulant { first_row, total }) => (array(py, first_row)?, total),
+        ("kernel", Law::Reflected { kernel, total }) => (array(py, kernel)?, total),
+        ("steps", Law::Tridiagonal { alphas, total, .. }) => match alphas {
             Alphas::Constant(alpha) => (array(py, &[*alpha as i64])?, total),
             Alphas::Vector(alphas) => (array(py, alphas)?, total),
         },
@@ -115,8 +113,8 @@ pub fn vector_of<'py>(
 /// Two codes that may change places, and the chance that they stay as numerator and denominator.
 #[pyfunction]
 pub fn swap_of(matrix: &Matrix) -> PyResult<Option<(u64, u64, u64, u64)>> {
-    Ok(match of(matrix)? {
-        Structure::Swap {
+    Ok(match of(matrix) {
+        Law::TTransform {
             i, j, stay, sum, ..
         } => Some((*i, *j, *stay, *sum)),
         _ => None,
@@ -129,10 +127,8 @@ pub fn counts_of<'py>(
     py: Python<'py>,
     matrix: &Matrix,
 ) -> PyResult<Option<Bound<'py, PyArray2<i64>>>> {
-    match of(matrix)? {
-        Structure::Rows { counts, size, .. } => {
-            array(py, counts)?.reshape([*size, *size]).map(Some)
-        }
+    match of(matrix) {
+        Law::Dense { counts, size, .. } => array(py, counts)?.reshape([*size, *size]).map(Some),
         _ => Ok(None),
     }
 }
@@ -140,11 +136,11 @@ pub fn counts_of<'py>(
 /// Whether the matrix is kept row by row.
 #[pyfunction]
 pub fn has_rows(matrix: &Matrix) -> PyResult<bool> {
-    Ok(matches!(of(matrix)?, Structure::Rows { .. }))
+    Ok(matches!(of(matrix), Law::Dense { .. }))
 }
 
 /// Whether the rank is read off integers, not off numbers that were rounded.
 #[pyfunction]
 pub fn counts_rank(matrix: &Matrix) -> PyResult<bool> {
-    Ok(of(matrix)?.counts_rank())
+    Ok(of(matrix).counts_rank())
 }

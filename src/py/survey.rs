@@ -8,7 +8,7 @@ use super::convert;
 use super::law::Matrix;
 use super::work::detached;
 use crate::error::Error;
-use crate::law::lines::RowBits;
+use crate::law::survey::RowBits;
 use crate::measure;
 
 /// The survey of the lines as a dictionary; `None` if there are too many to look at.

@@ -6,7 +6,7 @@ mod weights;
 pub use weights::{Weights, units_for};
 
 use crate::error::Result;
-use crate::law::structure::Alphas;
+use crate::law::Alphas;
 use crate::system::memory::{self, Gather};
 use crate::system::stop::{self, Paced};
 use std::sync::Arc;

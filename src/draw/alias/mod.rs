@@ -23,7 +23,7 @@ mod rest;
 mod table;
 
 pub use super::uniform::{More, by_digits as below};
-pub use rest::{Law, Rest, left_over, scan, share};
+pub use rest::{Outcomes, Rest, left_over, scan, share};
 pub use table::{Slots, columns, fill, law, look_up, zeros};
 
 #[cfg(test)]
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
     use crate::draw::word::Word;
 
-    fn check<W: Word>(law: &Law, total: u64) {
+    fn check<W: Word>(law: &Outcomes, total: u64) {
         let n = law.len();
         let slots = Slots::<W>::new(n, |v| share::<W>(law.count(v), total));
         let rest = Rest::new::<W>(law.clone(), total);
@@ -74,12 +74,12 @@ mod tests {
         // Miri is slow.
         let most = if cfg!(miri) { 20 } else { usize::MAX };
         for (counts, total) in laws.into_iter().filter(|(counts, _)| counts.len() <= most) {
-            let law = Law::Row(counts.into());
+            let law = Outcomes::Row(counts.into());
             check::<u16>(&law, total);
             check::<u32>(&law, total);
             check::<u64>(&law, total);
         }
-        let law = Law::Even([5, 4, 3, 2, 1].into());
+        let law = Outcomes::Even([5, 4, 3, 2, 1].into());
         check::<u16>(&law, 5 + 2 * 9 + 1);
         check::<u32>(&law, 5 + 2 * 9 + 1);
     }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     #[should_panic = "an undecided case that no outcome owns"]
     fn a_case_beyond_all_intervals_is_nobodys() {
-        let law = Law::Row([1, 1, 1].into());
+        let law = Outcomes::Row([1, 1, 1].into());
         let rest = Rest::new::<u16>(law, 3);
         assert_eq!(rest.find::<u16>(2), 2);
         rest.find::<u16>(3);

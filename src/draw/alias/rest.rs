@@ -8,19 +8,19 @@ use std::sync::Arc;
 
 /// Counts of a finite law.
 #[derive(Debug, Clone)]
-pub enum Law {
+pub enum Outcomes {
     /// As they stand.
     Row(Arc<[i64]>),
     /// `c_0..c_r` of an even law on the cycle of length `2r`.
     Even(Arc<[i64]>),
 }
 
-impl Law {
+impl Outcomes {
     /// Number of outcomes.
     pub fn len(&self) -> usize {
         match self {
-            Law::Row(counts) => counts.len(),
-            Law::Even(counts) => 2 * (counts.len() - 1),
+            Outcomes::Row(counts) => counts.len(),
+            Outcomes::Even(counts) => 2 * (counts.len() - 1),
         }
     }
 
@@ -33,8 +33,8 @@ impl Law {
     #[inline]
     pub fn count(&self, v: usize) -> u64 {
         match self {
-            Law::Row(counts) => counts[v] as u64,
-            Law::Even(counts) => counts[v.min(2 * (counts.len() - 1) - v)] as u64,
+            Outcomes::Row(counts) => counts[v] as u64,
+            Outcomes::Even(counts) => counts[v.min(2 * (counts.len() - 1) - v)] as u64,
         }
     }
 }
@@ -67,7 +67,7 @@ const STRIDE: usize = 64;
 /// What the undecided slots of one law decide.
 #[derive(Debug)]
 pub struct Rest {
-    law: Law,
+    law: Outcomes,
     total: u64,
     /// Mass before every [`STRIDE`]-th outcome.
     marks: Box<[u128]>,
@@ -75,7 +75,7 @@ pub struct Rest {
 
 impl Rest {
     /// Of the law `counts / total`.
-    pub fn new<W: Word>(law: Law, total: u64) -> Self {
+    pub fn new<W: Word>(law: Outcomes, total: u64) -> Self {
         let n = law.len();
         let mut sum = 0;
         let mut marks = memory::room(n.div_ceil(STRIDE));

@@ -266,14 +266,13 @@ mod tests {
     }
 
     fn check(matrix: &Matrix) {
-        let size = matrix.family.size();
+        let size = matrix.size();
         match matrix.sampler() {
             Sampler::Leaf(Leaf::Two(kind)) => {
                 agree::<u16, u8>(kind, size);
                 agree::<u16, u64>(kind, size);
                 // Wider words than it would have.
-                let Sampler::Leaf(Leaf::Four(wider)) =
-                    Sampler::with(matrix.family.structure(), Width::Four)
+                let Sampler::Leaf(Leaf::Four(wider)) = Sampler::with(matrix.law(), Width::Four)
                 else {
                     panic!("{matrix:?}");
                 };

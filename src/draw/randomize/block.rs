@@ -83,10 +83,10 @@ impl Column<'_> {
         let Some(first) = self.matrices.first() else {
             return Err(Error::value("matrices", "hold at least one", "none"));
         };
-        let size = first.family.size();
-        if let Some(other) = self.matrices.iter().find(|m| m.family.size() != size) {
+        let size = first.size();
+        if let Some(other) = self.matrices.iter().find(|m| m.size() != size) {
             let must = format!("all have size {size}");
-            return Err(Error::value("matrices", must, other.family.size()));
+            return Err(Error::value("matrices", must, other.size()));
         }
         let (width, narrow) = (self.codes.bytes(), Width::of(size).bytes());
         if width != narrow {

@@ -88,7 +88,7 @@ fn joined<C: Code>(
             let (mut number, mut place) = (end, 1);
             for (i, factor) in factors.iter().enumerate().rev() {
                 number -= factor.sampler().draws() as usize;
-                let size = factor.family.size();
+                let size = factor.size();
                 typed!(Width::of(size), D => {
                     let (mut digits, mut reports) = (scratch.spare.take::<D>(), scratch.spare.take::<D>());
                     let (rest, own, out) = (&mut rest[..n], &mut digits[..n], &mut reports[..n]);

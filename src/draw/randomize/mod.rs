@@ -120,7 +120,7 @@ impl<'a> Draws<'a> {
         Ok(Draws {
             sampler: matrix.sampler(),
             digest: matrix.digest(),
-            size: matrix.family.size(),
+            size: matrix.size(),
             truths: matrix.truths(),
         })
     }
@@ -283,7 +283,7 @@ mod tests {
         ] {
             // More than a block.
             let n = RECORDS as i64 + 200;
-            let size = m.family.size() as i64;
+            let size = m.size() as i64;
             let codes: Vec<u32> = (0..n).map(|i| (i * 7919 % size) as u32).collect();
             let ids: Vec<i64> = (0..n).map(|i| i * i - 5_000).collect();
             let signed = run(&m, &codes, Ids::Signed(&ids), 1);

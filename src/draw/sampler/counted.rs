@@ -53,7 +53,7 @@ fn count_rest(
 /// The whole of a row's law: every first word, and for undecided ones every further number. Miri is slow,
 /// and there for memory alone: it takes some of the words and numbers, and does not add them up.
 fn check(matrix: &Matrix, bounds: impl Fn(u64) -> Vec<u64>) {
-    let family = &*matrix.family;
+    let family = matrix;
     let Sampler::Leaf(Leaf::Two(kind)) = matrix.sampler() else {
         panic!("{matrix:?}");
     };
@@ -90,7 +90,7 @@ fn check(matrix: &Matrix, bounds: impl Fn(u64) -> Vec<u64>) {
 }
 
 pub fn total(matrix: &Matrix) -> u64 {
-    matrix.family.total().unwrap() as u64
+    matrix.total().unwrap() as u64
 }
 
 #[test]

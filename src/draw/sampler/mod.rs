@@ -1,6 +1,6 @@
 //! How each structure is drawn: from a record's first word to a report, or to "undecided".
 //!
-//! A family says what it is made of ([`Structure`]); a [`Sampler`] is that with its tables, built once.
+//! A [`Law`] says what a matrix is made of; a [`Sampler`] is that with its tables, built once.
 //! [`Kind::decide`] takes a first word and a code; [`Kind::resolve`] takes further words for the few
 //! records that the first one leaves undecided. Both follow the scheme of [`alias`](crate::draw::alias): slots
 //! that are decided, and integer intervals for the rest, which together are the law exactly.
@@ -18,14 +18,15 @@
 //! | kron, mix, `@` | those of the parts | as in the parts | as in the parts |
 //!
 //! One file a structure, or several: [`one`] for a law that serves all codes, [`lies`], [`classes`],
-//! [`neighbours`], [`rows`]. [`Structure`] is what families hand in, [`kind`] what a first word of some width decides.
+//! [`neighbours`], [`rows`]. [`kind`] is what a first word of some width decides.
 
 use std::sync::Arc;
 
-use crate::draw::alias::{Law, More};
+use crate::draw::alias::{More, Outcomes};
 use crate::draw::word::Width;
 use crate::error::{Error, Result};
-use crate::law::{Matrix, Shelf, Shelved};
+use crate::law::{Law, Matrix};
+use crate::system::memory::Gather;
 use classes::Classes;
 use kind::leaf;
 use neighbours::Neighbours;
@@ -42,7 +43,6 @@ pub mod rows;
 #[cfg(test)]
 mod counted;
 
-pub use crate::law::structure::{self, Alphas, Structure};
 pub use kind::{Kind, Leaf};
 
 /// A structure with its tables.
@@ -88,88 +88,81 @@ impl Parts {
     }
 }
 
-impl Shelved for Sampler {
-    const SHELF: Shelf = Shelf::Sampler;
-}
-
-impl Matrix {
-    /// The tables to draw from, built at first use.
-    pub fn sampler(&self) -> &Sampler {
-        let family = &*self.family;
-        self.keep(|| Sampler::new(family.structure(), family.size()))
-    }
-
-    /// Whether the tables are built already.
-    pub fn has_sampler(&self) -> bool {
-        self.kept::<Sampler>().is_some()
-    }
-}
-
 /// More draws per record than anyone waits for.
 const DRAWS: u64 = 1 << 16;
 
 impl Sampler {
-    /// The sampler of `structure` in a matrix of `size` codes.
+    /// The sampler of a law.
     ///
     /// # Panics
     /// A product of other than two matrices, which no family is.
-    pub fn new(structure: Structure, size: u64) -> Self {
-        Self::with(structure, Width::of(size))
+    pub fn new(law: &Law) -> Self {
+        Self::with(law, Width::of(law.size()))
     }
 
     /// With a first word of this width, if there is one draw.
-    pub(crate) fn with(structure: Structure, width: Width) -> Self {
-        let one = |width, law, total, then| leaf!(width, Kind::One(One::new(law, total, then)));
-        Sampler::Leaf(match structure {
-            Structure::Circulant { first_row, total } => {
+    pub(crate) fn with(law: &Law, width: Width) -> Self {
+        let one =
+            |width, law, total: &u64, then| leaf!(width, Kind::One(One::new(law, *total, then)));
+        Sampler::Leaf(match law {
+            Law::Permutation(targets) => return Sampler::Certain(Some(Arc::clone(targets))),
+            Law::Classes { .. } if law.is_certain() => return Sampler::Certain(None),
+            Law::Classes { size, runs } => {
+                let runs = runs.iter().map(|run| (run.start, run.class_size));
+                leaf!(width, Kind::Classes(Classes::new(*size, runs.gather())))
+            }
+            Law::Circulant { first_row, total } => {
                 let then = Then::Shift(first_row.len() as u64);
-                one(width, Law::Row(first_row), total, then)
+                one(width, Outcomes::Row(Arc::clone(first_row)), total, then)
             }
-            Structure::Even { kernel, total } => {
+            Law::Reflected { kernel, total } => {
                 let then = Then::Fold(kernel.len() as u64 - 1);
-                one(width, Law::Even(kernel), total, then)
+                one(width, Outcomes::Even(Arc::clone(kernel)), total, then)
             }
-            Structure::Swap {
+            Law::TTransform {
                 i, j, stay, sum, ..
             } => {
-                let law = Law::Row([stay as i64, (sum - stay) as i64].into());
-                one(width, law, sum, Then::Swap(i, j))
+                let law = Outcomes::Row([*stay as i64, (sum - stay) as i64].into());
+                one(width, law, sum, Then::Swap(*i, *j))
             }
-            Structure::Lies { size, keep } => leaf!(width, Kind::lies(size, keep)),
-            Structure::Classes { size, runs } => {
-                leaf!(width, Kind::Classes(Classes::new(size, runs)))
-            }
-            Structure::Neighbours {
+            Law::RandomizedResponse { size, keep, .. } => leaf!(width, Kind::lies(*size, *keep)),
+            Law::Tridiagonal {
                 size,
                 alphas,
                 total,
-            } => leaf!(
-                width,
-                Kind::Neighbours(Neighbours::new(size, alphas, total))
-            ),
-            Structure::Rows {
+            } => {
+                let alphas = alphas.clone();
+                leaf!(
+                    width,
+                    Kind::Neighbours(Neighbours::new(*size, alphas, *total))
+                )
+            }
+            Law::Dense {
                 counts,
                 total,
                 size,
-            } => leaf!(width, Kind::Rows(Rows::new(counts, total, size))),
-            Structure::Certain(targets) => return Sampler::Certain(targets),
-            Structure::Kron(parts) => return Self::composite(Parts::Kron(parts), 0),
-            Structure::Product(parts) => {
-                let [first, second] = &*parts else {
+            } => {
+                let counts = Arc::clone(counts);
+                leaf!(width, Kind::Rows(Rows::new(counts, *total, *size)))
+            }
+            Law::Kron(parts) => return Self::composite(Parts::Kron(Arc::clone(parts)), 0),
+            Law::Product(parts) => {
+                let [first, second] = &**parts else {
                     unreachable!("a product is of two matrices");
                 };
                 let pair = Box::new([first.clone(), second.clone()]);
                 return Self::composite(Parts::Product(pair), 0);
             }
-            Structure::Mix {
+            Law::Mix {
                 parts,
                 weights,
                 sum,
             } => {
                 // The width follows what is drawn here: the number of parts.
                 let width = Width::of(parts.len() as u64);
-                let pick = one(width, Law::Row(weights), sum, Then::Pick);
-                return Self::composite(Parts::Mix(pick, parts), 1);
+                let pick = Outcomes::Row(Arc::clone(weights));
+                let pick = one(width, pick, sum, Then::Pick);
+                return Self::composite(Parts::Mix(pick, Arc::clone(parts)), 1);
             }
         })
     }
@@ -252,7 +245,7 @@ impl Sampler {
             Parts::Kron(factors) => {
                 let (mut rest, mut place, mut v) = (u, 1, 0);
                 for (i, factor) in factors.iter().enumerate().rev() {
-                    let n = factor.family.size();
+                    let n = factor.size();
                     v += place * part(factor, i, rest % n, source);
                     (rest, place) = (rest / n, place * n);
                 }
@@ -315,7 +308,7 @@ mod tests {
     #[test]
     #[should_panic = "a product is of two matrices"]
     fn a_product_of_nothing_does_not_become_the_truth() {
-        Sampler::new(Structure::Product([].into()), 2);
+        Sampler::with(&Law::Product([].into()), Width::Two);
     }
 
     #[test]

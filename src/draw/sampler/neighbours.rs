@@ -2,9 +2,9 @@
 
 use std::hint::select_unpredictable;
 
-use super::structure::Alphas;
 use crate::draw::alias::{More, below, share};
 use crate::draw::word::Word;
+use crate::law::Alphas;
 use crate::system::memory::Gather;
 
 /// One step down or up.

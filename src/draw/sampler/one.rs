@@ -3,7 +3,7 @@
 use std::hint::select_unpredictable;
 
 use super::lies::{self, Lie};
-use crate::draw::alias::{Law, More, Rest, Slots, share};
+use crate::draw::alias::{More, Outcomes, Rest, Slots, share};
 use crate::draw::word::Word;
 
 /// One law for all codes.
@@ -27,7 +27,7 @@ enum Undecided {
 }
 
 impl<W: Word> One<W> {
-    pub(super) fn new(law: Law, total: u64, then: Then) -> Self {
+    pub(super) fn new(law: Outcomes, total: u64, then: Then) -> Self {
         let count = |v| share::<W>(law.count(v), total);
         One {
             slots: Slots::new(law.len(), count),

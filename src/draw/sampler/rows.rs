@@ -149,7 +149,7 @@ mod tests {
                 }
                 let mut before = 0;
                 for v in 0..size as u64 {
-                    let (count, total) = m.family.entry(u, v).unwrap();
+                    let (count, total) = m.entry(u, v).unwrap();
                     let rest = (count << 16) - slots[v as usize] * total;
                     if rest > 0 {
                         assert_eq!(rows.find(u, before), v);
@@ -174,7 +174,7 @@ mod tests {
         for u in [0, 1, 256] {
             let mut before = 0;
             for v in 0..size as u64 {
-                let (count, _) = m.family.entry(u, v).unwrap();
+                let (count, _) = m.entry(u, v).unwrap();
                 let rest = left_over::<u32>(count as u64, total);
                 for case in [before, before + rest.max(1) - 1] {
                     let (i, t) = (case / u128::from(total), case % u128::from(total));

@@ -7,7 +7,7 @@ use crate::birkhoff::counts::MAX_SIZE;
 use crate::birkhoff::{self, Options};
 use crate::draw::derive::Label;
 use crate::error::Error;
-use crate::law::{self, Structure};
+use crate::law::{self, Law};
 use crate::py::convert::{as_real, type_name, whole};
 use crate::py::law::Matrix;
 use crate::py::work::watched;
@@ -47,9 +47,9 @@ fn read(given: &Given<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Opti
 
 /// Refuse a matrix without zeros whose entries, copied and queued, would not fit in memory.
 fn fits(matrix: &law::Matrix) -> Result<(), Error> {
-    let size = matrix.family.size();
-    match matrix.structure() {
-        Structure::Rows { .. } | Structure::Even { .. } if size <= MAX_SIZE => {
+    let size = matrix.size();
+    match matrix.law() {
+        Law::Dense { .. } | Law::Reflected { .. } if size <= MAX_SIZE => {
             memory::require("decompose", size, size, 32)
         }
         _ => Ok(()),

@@ -44,7 +44,7 @@ impl<'py> IntoPyObject<'py> for Made {
 
 impl Decomposition {
     fn size(&self) -> u64 {
-        self.inner.matrix.family.size()
+        self.inner.matrix.size()
     }
 
     fn count(&self) -> u128 {
@@ -310,7 +310,7 @@ impl Decomposition {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (family, size) = (self.inner.matrix.family.name(), self.size());
+        let (family, size) = (self.inner.matrix.name(), self.size());
         let (terms, bits) = (self.count(), self.joint_entropy(py)?);
         let cut = if self.inner.complete {
             ""

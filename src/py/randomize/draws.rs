@@ -56,7 +56,7 @@ impl<'py> Draws<'_, 'py> {
         addresses: Addresses<'_>,
     ) -> PyResult<()> {
         // Tables are built and hashed once per matrix, which may take a while.
-        let (matrix, size) = (self.matrix, self.matrix.family.size());
+        let (matrix, size) = (self.matrix, self.matrix.size());
         let tables = size.saturating_mul(size).max(DETACH_FROM);
         let draws = detached(py, tables, || {
             matrix.digest();

@@ -103,7 +103,7 @@ impl Matrix {
         let draws = Draws {
             matrix,
             secret: &secret,
-            column: Column::new(codes, matrix.family.size(), None)?,
+            column: Column::new(codes, matrix.size(), None)?,
             threads,
         };
         match ids {

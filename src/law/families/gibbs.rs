@@ -1,16 +1,14 @@
 //! Gibbs: the least expected cost at a given beta.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::law::Family;
-use crate::law::family::dense::Dense;
-use crate::law::family::randomized_response::RandomizedResponse;
+use crate::law::composite::beta;
+use crate::law::families::{dense, randomized_response};
 use crate::law::parameters::Arguments;
-use crate::law::rate;
 use crate::law::scaling::potentials::{COARSE, Potentials};
 use crate::law::scaling::{DONE, support};
+use crate::law::{Law, Matrix};
 use crate::number::bits;
 use crate::system::memory::Gather;
 
@@ -25,10 +23,15 @@ use crate::system::memory::Gather;
 ///
 /// # Cost
 /// A temperature takes one exponential an entry and some tens of passes over the matrix.
-pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    if let Some(law) = Dense::realised("gibbs", arguments)? {
-        return Ok(Arc::new(law));
-    }
+pub fn build(arguments: &mut Arguments) -> Result<Matrix> {
+    let law = match dense::realised(arguments)? {
+        Some(law) => law,
+        None => asked(arguments)?,
+    };
+    Ok(dense::made("gibbs", law))
+}
+
+fn asked(arguments: &mut Arguments) -> Result<Law> {
     let (size, cost) = arguments.real_square("cost")?;
     arguments.exactly_one(&["temperature", "beta"])?;
     if let Some(i) = cost.iter().position(|c| !(*c >= 0.0)) {
@@ -46,7 +49,7 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
         None => Wanted::Beta(arguments.beta()?.unwrap_or(0.0)),
     };
     if let Some(law) = as_randomized_response(size, &cost, &wanted) {
-        return Ok(Arc::new(law));
+        return Ok(law);
     }
     match wanted {
         Wanted::Temperature(t) => {
@@ -64,11 +67,10 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
             };
             let mut state = Potentials::new(size, &cost);
             state.settle(scaled(t, by), DONE);
-            rounded(arguments, &state)
+            rounded(&state)
         }
-        Wanted::Beta(beta) => by_beta(arguments, size, &cost, beta),
+        Wanted::Beta(wanted) => by_beta(arguments, size, &cost, wanted),
     }
-    .map(|law| Arc::new(law) as Arc<dyn Family>)
 }
 
 /// Temperatures that costs may span: their exponentials are then off by less than 1e-11.
@@ -118,13 +120,13 @@ enum Wanted {
 
 /// If all lies cost the same and all truths, the law of the family that this is; perfect secrecy
 /// if the temperature says so and nothing is forbidden.
-fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Option<Dense> {
+fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Option<Law> {
     let truth = cost[0];
     let lie = cost.get(1).copied().unwrap_or(truth);
     let on_diagonal = |i: usize| i / size == i % size;
     let expected = |i: usize| if on_diagonal(i) { truth } else { lie };
     let alike = cost.iter().enumerate().all(|(i, &c)| c == expected(i));
-    let by_epsilon = |epsilon| RandomizedResponse::by_epsilon(size as u64, epsilon);
+    let by_epsilon = |epsilon| randomized_response::by_epsilon(size as u64, epsilon);
     let law = match *wanted {
         _ if cost.iter().any(|c| c.is_infinite()) => return None,
         Wanted::Beta(1.0) | Wanted::Temperature(f64::INFINITY) => by_epsilon(0.0),
@@ -133,17 +135,21 @@ fn as_randomized_response(size: usize, cost: &[f64], wanted: &Wanted) -> Option<
         Wanted::Temperature(t) => by_epsilon(((lie - truth) / t).min(800.0)),
         Wanted::Beta(_) if lie == truth => by_epsilon(0.0),
         Wanted::Beta(0.0) => by_epsilon(800.0),
-        Wanted::Beta(beta) => RandomizedResponse::by_beta(size as u64, beta),
+        Wanted::Beta(beta) => randomized_response::by_beta(size as u64, beta),
     };
-    let (diag, total) = law.entry(0, 0)?;
-    let (off, _) = law.entry(0, (size > 1).into())?;
+    let (diag, total) = law.count(0, 0);
+    let (off, _) = law.count(0, (size > 1).into());
     let count = |i: usize| if on_diagonal(i) { diag } else { off } as i64;
     let counts = (0..size * size).map(count).gather_shared();
-    Some(Dense::new("gibbs", size, counts, total as u64))
+    Some(Law::Dense {
+        counts,
+        total: total as u64,
+        size,
+    })
 }
 
-fn rounded(arguments: &mut Arguments, state: &Potentials<'_>) -> Result<Dense> {
-    Dense::settled("gibbs", "cost", arguments, state)
+fn rounded(state: &Potentials<'_>) -> Result<Law> {
+    dense::settled("cost", state).map(|settled| settled.0)
 }
 
 /// The coldest law whose reported beta reaches the one asked for. Powers of two change nothing but the temperature.
@@ -151,18 +157,19 @@ fn rounded(arguments: &mut Arguments, state: &Potentials<'_>) -> Result<Dense> {
 /// Bits rise with the temperature: the root is bracketed and narrowed by regula falsi in its logarithm on
 /// coarsely settled kernels, each starting from the potentials of the last, then polished by secants on
 /// fully settled ones.
-fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> Result<Dense> {
+fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], wanted: f64) -> Result<Law> {
     let (cost, by) = moderate(cost, largest(cost));
     let too_cold = || {
         let must = "be reached at a temperature of at least the largest finite cost over 2^17";
-        Error::reach("beta", must, beta, None)
+        Error::reach("beta", must, wanted, None)
     };
-    let wanted = beta * bits::max_bits(size as u64);
+    let of_law = |law: &Law| beta(&law.entropy(), size as u64);
+    let goal = wanted * bits::max_bits(size as u64);
     let mut tried = 0.0;
     let mut at = |state: &mut Potentials<'_>, t: f64, target: f64| {
         tried += 1.0;
         state.settle(t, target);
-        state.bits() - wanted
+        state.bits() - goal
     };
     let mut state = Potentials::new(size, &cost);
     let largest = state.largest;
@@ -170,13 +177,13 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
     if forbidden || largest == 0.0 {
         // The hottest law is the most that the allowed reports can hold.
         state.scale(f64::INFINITY, DONE);
-        let hottest = rounded(arguments, &state)?;
-        let most = rate::beta(&hottest);
-        if !(beta <= most) {
+        let hottest = rounded(&state)?;
+        let most = of_law(&hottest);
+        if !(wanted <= most) {
             let must = format!("be at most {most} for the reports that `cost` allows");
-            return Err(Error::reach("beta", must, beta, Some(most)));
+            return Err(Error::reach("beta", must, wanted, Some(most)));
         }
-        if largest == 0.0 || beta == most {
+        if largest == 0.0 || wanted == most {
             return Ok(hottest);
         }
         state = Potentials::new(size, &cost);
@@ -194,7 +201,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         low.1 = at(&mut state, low.0, COARSE);
     }
     // The coldest law will do if it has no bits left to lose: one assignment is the cheapest.
-    if !state.is_held() || low.1 > 0.0 && low.1 + wanted > 1e-12 {
+    if !state.is_held() || low.1 > 0.0 && low.1 + goal > 1e-12 {
         return Err(too_cold());
     }
     let (mut below, mut above, mut side) = (low.1, high.1, 0);
@@ -210,7 +217,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         if seen > 0.0 {
             slope = seen;
         }
-        if bits.abs() <= 1e-5 * wanted {
+        if bits.abs() <= 1e-5 * goal {
             break;
         }
         if bits >= 0.0 {
@@ -226,7 +233,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         }
     }
     // Secants, aimed a hair above so that the last step lands on the safe side.
-    let hair = 1e-13 * wanted.max(1e-3);
+    let hair = 1e-13 * goal.max(1e-3);
     let mut bits = at(&mut state, t, DONE);
     for _ in 0..8 {
         if (0.0..=10.0 * hair).contains(&bits) || low.1 > 0.0 {
@@ -245,8 +252,8 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
         if !state.is_held() {
             return Err(too_cold());
         }
-        let law = rounded(arguments, &state)?;
-        if rate::beta(&law) >= beta {
+        let law = rounded(&state)?;
+        if of_law(&law) >= wanted {
             arguments.note("temperature", scaled(t, -by));
             arguments.note("temperatures_tried", tried);
             return Ok(law);
@@ -256,5 +263,5 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], beta: f64) -> R
     }
     // Perfect secrecy on what is allowed is never below.
     state.scale(f64::INFINITY, DONE);
-    rounded(arguments, &state)
+    rounded(&state)
 }

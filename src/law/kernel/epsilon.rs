@@ -76,7 +76,7 @@ impl<K: Count> Kernel<'_, K> {
 
     /// Epsilon by bounds that leave few columns to look at; `None` if they leave many.
     ///
-    /// Column `v` is at most `c_0 + c_d` and twice the bulge (see [`Kernel::lines`]). Its least entry is
+    /// Column `v` is at most `c_0 + c_d` and twice the bulge (see [`Kernel::short_survey`]). Its least entry is
     /// not below that of the convex, falling envelope, which is at one end of the scale: moving away
     /// from `v` both terms fall, or their places close in on each other.
     pub(super) fn epsilon_of_few_columns(&self) -> Option<f64> {

@@ -1,7 +1,8 @@
 //! The single lines of a reflected kernel.
 
 use super::{Count, Kernel};
-use crate::law::lines::{self, RowBits, Survey};
+use crate::law::lines::term;
+use crate::law::survey::{RowBits, Survey};
 use crate::number::entropy::{self};
 use crate::system::memory::Gather;
 use crate::system::pool;
@@ -20,7 +21,7 @@ impl<K: Count> Kernel<'_, K> {
     ///
     /// *Deniability.* Where neighbours of the kernel have ratios of at most rho, truths m steps apart have
     /// ratios of at most rho^m, and at least `m + 1` truths lie within m steps.
-    pub fn lines(&self, gammas: &[f64]) -> Survey {
+    pub fn short_survey(&self, gammas: &[f64]) -> Survey {
         let r = self.r();
         let total = self.total;
         let count = |j: usize| self.counts[j].whole();
@@ -98,11 +99,11 @@ impl<K: Count> Kernel<'_, K> {
             return RowBits::Unknown;
         }
         let scale = self.total as f64;
-        let flat = lines::term(self.counts[r].real() * 2.0 / scale);
+        let flat = term(self.counts[r].real() * 2.0 / scale);
         let near = |u: usize| {
             let end = (u + w).min(r);
             let streamed: f64 = (u.saturating_sub(w)..end)
-                .map(|v| lines::term(self.count(u, v) as f64 / scale))
+                .map(|v| term(self.count(u, v) as f64 / scale))
                 .sum();
             streamed + flat * (r - (end - u.saturating_sub(w))) as f64
         };

@@ -1,12 +1,10 @@
 //! Geometric: the reflected kernel that falls by one factor a step, for ordered categories.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
-use crate::law::Family;
-use crate::law::family::reflected::Reflected;
+use crate::law::composite::beta;
+use crate::law::families::reflected::{self, made};
 use crate::law::parameters::Arguments;
-use crate::law::rate;
+use crate::law::{Law, Matrix};
 use crate::number::bits;
 use crate::number::calibrate;
 use crate::number::dd::Dd;
@@ -22,12 +20,12 @@ use crate::system::stop::Paced;
 /// The floor keeps that true under rounding: with `a_j = F + g_j` and `g_j = rho g_{j+1}`,
 /// `rho floor(a_{j+1}) >= rho (a_{j+1} - 1) = rho F + g_j - rho >= floor(a_j)` as soon as
 /// `F >= rho / (rho - 1)`, about `T + 1/2` units. It adds `2 size F` units of uniform mass.
-pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+pub fn build(arguments: &mut Arguments) -> Result<Matrix> {
     if let Some(kernel) = arguments.take("kernel") {
         let total = arguments.required("total")?;
         let given = vec![("kernel".to_owned(), kernel), ("total".to_owned(), total)];
-        let law = Reflected::given("geometric", &mut Arguments::new("geometric", given))?;
-        return Ok(Arc::new(law));
+        let law = reflected::given(&mut Arguments::new("geometric", given))?;
+        return Ok(made("geometric", law));
     }
     let size = arguments.size()?;
     if size > 1 << 32 {
@@ -46,29 +44,30 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
                 law
             }
         };
-        return Ok(Arc::new(law));
+        return Ok(made("geometric", law));
     }
-    let beta = arguments.beta()?.unwrap_or(0.0);
-    let (t, tried, law) = by_beta(size, beta);
+    let wanted = arguments.beta()?.unwrap_or(0.0);
+    let (t, tried, law) = by_beta(size, wanted);
     arguments.note("temperature", t);
     arguments.note("temperatures_tried", tried);
-    Ok(Arc::new(law))
+    Ok(made("geometric", law))
+}
+
+fn of_kernel(kernel: Vec<i64>, total: u64) -> Law {
+    let kernel = memory::shared(kernel);
+    Law::Reflected { kernel, total }
 }
 
 /// Perfect secrecy: every kernel entry the same.
-fn uniform(size: usize) -> Reflected {
-    Reflected::new(
-        "geometric",
-        memory::shared(memory::filled(1, size + 1)),
-        2 * size as u64,
-    )
+fn uniform(size: usize) -> Law {
+    of_kernel(memory::filled(1, size + 1), 2 * size as u64)
 }
 
-fn at_temperature(size: usize, t: f64) -> Reflected {
+fn at_temperature(size: usize, t: f64) -> Law {
     if t == 0.0 || size == 1 {
         let mut kernel = memory::zeros(size + 1);
         kernel[0] = 1;
-        return Reflected::new("geometric", memory::shared(kernel), 1);
+        return of_kernel(kernel, 1);
     }
     // Twice what rounding asks for, and room for the error of `exp` in the head.
     let floor = (32.0 * (t + 2.0)).ceil();
@@ -96,7 +95,7 @@ fn at_temperature(size: usize, t: f64) -> Reflected {
         let spare = i128::from(GRID) - used;
         if spare >= 0 {
             share_out(&mut kernel, spare as u64, rho);
-            return Reflected::new("geometric", memory::shared(kernel), GRID);
+            return of_kernel(kernel, GRID);
         }
         head *= 1.0 - 2f64.powi(-45);
     }
@@ -166,18 +165,18 @@ fn share_out(kernel: &mut [i64], spare: u64, rho: f64) {
 /// The coldest law found whose reported beta reaches the one asked for. Bits rise with the
 /// temperature, and what is searched is what will be reported: secants in `ln T`, kept inside the
 /// bracket, until it is met and exceeded by no more than 1e-9.
-fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
-    if beta == 1.0 {
+fn by_beta(size: usize, wanted: f64) -> (f64, f64, Law) {
+    if wanted == 1.0 {
         return (f64::INFINITY, 0.0, uniform(size));
     }
-    if beta == 0.0 || size == 1 {
+    if wanted == 0.0 || size == 1 {
         return (0.0, 0.0, at_temperature(size, 0.0));
     }
     const SLACK: f64 = 1e-9;
     let max_bits = bits::max_bits(size as u64);
     // Start where the geometric law on the whole line has the wanted bits, about log2(2 e T), which
     // also says how they grow: one bit a doubling.
-    let mut ln_t = (beta * max_bits - 1.0 - std::f64::consts::LOG2_E) * std::f64::consts::LN_2;
+    let mut ln_t = (wanted * max_bits - 1.0 - std::f64::consts::LOG2_E) * std::f64::consts::LN_2;
     let mut slope = std::f64::consts::LOG2_E / max_bits;
     let (mut low, mut high) = ((1e-3f64).ln(), (1e18f64).ln());
     let mut best = (f64::INFINITY, uniform(size));
@@ -189,7 +188,7 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
             (low + high) / 2.0
         };
         let law = at_temperature(size, ln_t.exp());
-        let off = rate::beta(&law) - beta;
+        let off = beta(&law.entropy(), size as u64).min(1.0) - wanted;
         if off >= 0.0 {
             high = ln_t;
             best = (ln_t.exp(), law);
@@ -221,7 +220,7 @@ fn by_beta(size: usize, beta: f64) -> (f64, f64, Reflected) {
 /// `(size - 1) / epsilon` is warm enough; a hair more, as what is reported is rounded up. The floor makes
 /// colder laws serve, too. At `COLDEST`, where `2^53 exp(-1/t) < 1`, the floor alone is left beside the
 /// truth: no other law with a finite epsilon has a larger one.
-fn by_epsilon(size: usize, epsilon: f64) -> (f64, Reflected) {
+fn by_epsilon(size: usize, epsilon: f64) -> (f64, Law) {
     const COLDEST: f64 = 1.0 / 40.0;
     if epsilon == 0.0 {
         return (f64::INFINITY, uniform(size));

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::law::Family;
-use crate::law::family::circulant::Circulant;
-use crate::law::lines::{Survey, neighbours};
-use crate::law::parameters::{Arguments, Parameters, Value};
-use crate::law::structure::Structure;
+use crate::law::parameters::{Arguments, Value};
+use crate::law::survey::{Survey, neighbours};
+use crate::law::{Law, Matrix};
 use crate::number::bits::Entropy;
 use crate::number::lattice::MAX_SIZE;
 use crate::number::logarithms::LogSum;
@@ -23,15 +21,17 @@ use crate::system::memory::{self, Gather};
 /// # Cost
 /// Build O(modulus); bits and epsilon O(1).
 #[derive(Debug)]
-struct DifferenceSet {
-    size: u64,
+pub struct DifferenceSet {
+    /// Number of codes that can be true.
+    pub size: u64,
+    modulus: u64,
     residues: Arc<[i64]>,
     /// Of a shift in the set, and of another.
     counts: [u64; 2],
-    law: Circulant,
+    total: u64,
 }
 
-pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
+pub fn build(arguments: &mut Arguments) -> Result<Matrix> {
     // The package finds the last three from those before them.
     let size = arguments.size()?;
     let modulus = arguments.whole("modulus", size, MAX_SIZE)?.unwrap_or(size);
@@ -59,21 +59,31 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     for &residue in &*residues {
         first_row[residue as usize] = inside as i64;
     }
-    Ok(Arc::new(DifferenceSet {
+    let parameters = vec![
+        ("size", Value::Whole(size.into())),
+        ("modulus", Value::Whole(modulus.into())),
+        ("residues", Value::Wholes(Arc::clone(&residues))),
+        ("counts", Value::Wholes(counts)),
+    ];
+    let total = total as u64;
+    let set = DifferenceSet {
         size,
+        modulus,
         residues,
         counts: [inside, outside],
-        law: Circulant {
-            first_row: memory::shared(first_row),
-            total: total as u64,
-        },
-    }))
+        total,
+    };
+    let law = Law::Circulant {
+        first_row: memory::shared(first_row),
+        total,
+    };
+    Ok(Matrix::of_difference_set(law, parameters, set))
 }
 
 impl DifferenceSet {
     /// Of every code the number of truths from which it is a shift in the set.
     fn explained(&self) -> Vec<u64> {
-        let v = self.modulus();
+        let v = self.modulus as usize;
         let mut inside = memory::filled(false, v);
         self.residues
             .iter()
@@ -91,10 +101,6 @@ impl DifferenceSet {
             .gather()
     }
 
-    fn modulus(&self) -> usize {
-        self.law.first_row.len()
-    }
-
     /// The entropy of `times[i]` numbers `counts[i]` out of their sum.
     fn entropy(&self, times: [u64; 2]) -> LogSum {
         let parts = [0, 1].map(|i| i128::from(times[i]) * i128::from(self.counts[i]));
@@ -105,39 +111,12 @@ impl DifferenceSet {
             denominator: total,
         }
     }
-}
 
-impl Family for DifferenceSet {
-    fn name(&self) -> &'static str {
-        "difference_set"
-    }
-
-    fn size(&self) -> u64 {
-        self.law.size()
-    }
-
-    fn true_size(&self) -> u64 {
-        self.size
-    }
-
-    fn parameters(&self) -> Parameters {
-        let counts = self.counts.map(|count| count as i64);
-        vec![
-            ("size", Value::Whole(self.size.into())),
-            ("modulus", Value::Whole(self.size().into())),
-            ("residues", Value::Wholes(Arc::clone(&self.residues))),
-            ("counts", Value::Wholes(counts.into())),
-        ]
-    }
-
-    fn structure(&self) -> Structure {
-        self.law.structure()
-    }
-
-    fn entropy_rate(&self) -> Entropy {
-        let (v, k) = (self.size(), self.residues.len() as u64);
+    /// Of a truth among those that there are, what a report leaves.
+    pub fn entropy_rate(&self) -> Entropy {
+        let (v, k) = (self.modulus, self.residues.len() as u64);
         let mut bits = self.entropy([k, v - k]);
-        let total = i128::from(self.law.total);
+        let total = i128::from(self.total);
         bits.terms.push((total, self.size.into()));
         bits.terms.push((-total, v.into()));
         // More may be told than there is to tell: nothing is hidden then.
@@ -149,8 +128,8 @@ impl Family for DifferenceSet {
 
     /// Of the truths that there are: a code explains some of them by shifts in the set, the others by shifts
     /// outside.
-    fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
-        let mut survey = self.law.short_survey(gammas)?;
+    pub fn short_survey(&self, law: &Law, gammas: &[f64]) -> Option<Survey> {
+        let mut survey = law.short_survey(gammas)?;
         let explained = self.explained();
         let split = |j: u64| [j, self.size - j];
         let bits = |j: u64| Entropy::Exact(self.entropy(split(j))).bits_down();
@@ -172,7 +151,8 @@ impl Family for DifferenceSet {
             let there = split(j).map(|n| n > 0);
             (inside * u64::from(there[0])).max(outside * u64::from(there[1]))
         };
-        survey.peaks.0 = explained.iter().map(|&j| u128::from(top(j))).sum();
+        let peaks = explained.iter().map(|&j| u128::from(top(j))).sum();
+        survey.peaks = (peaks, self.total.into());
         let sorted = [inside.min(outside), inside.max(outside)];
         let fewest = seen()
             .flat_map(|(j, _)| split(j).into_iter().zip(self.counts))
@@ -180,7 +160,7 @@ impl Family for DifferenceSet {
             .map(|(many, _)| many)
             .min()?;
         for (found, &gamma) in survey.deniability.iter_mut().zip(gammas) {
-            let alike = inside == outside || sorted[0] > 0 && neighbours(&sorted, gamma) == 2;
+            let alike = inside == outside || sorted[0] > 0 && neighbours(&sorted, &[], gamma) == 2;
             found.0 = if alike { self.size } else { fewest };
         }
         survey.witness = seen()
@@ -188,7 +168,7 @@ impl Family for DifferenceSet {
             .and_then(|(_, y)| {
                 let is_in = |u: u64| {
                     self.residues
-                        .binary_search(&(((y + self.size() - u) % self.size()) as i64))
+                        .binary_search(&(((y + self.modulus - u) % self.modulus) as i64))
                         .is_ok()
                 };
                 let (a, b) = (

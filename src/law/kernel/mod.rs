@@ -8,7 +8,7 @@ use crate::system::stop::Paced;
 
 mod entropy;
 mod epsilon;
-mod lines;
+mod survey;
 
 /// A non-negative integer of a kernel.
 pub trait Count: Copy + PartialEq + Ord + Add<Output = Self> + Send + Sync {
@@ -44,6 +44,14 @@ pub struct Kernel<'a, K> {
 
 /// Terms up to which sums are taken in full.
 const TERMS: u128 = 1 << 30;
+
+impl<'a> Kernel<'a, i64> {
+    /// The kernel of a law.
+    pub fn new(counts: &'a [i64], total: u64) -> Self {
+        let total = total.into();
+        Kernel { counts, total }
+    }
+}
 
 impl<K: Count> Kernel<'_, K> {
     /// The size of the reflected matrix.

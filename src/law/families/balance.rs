@@ -1,23 +1,20 @@
 //! Balance: the bistochastic matrix nearest in relative entropy to given non-negative numbers.
 
-use std::sync::Arc;
-
 use crate::error::Result;
-use crate::law::Family;
-use crate::law::family::dense::Dense;
+use crate::law::Matrix;
+use crate::law::families::dense;
 use crate::law::parameters::Arguments;
 use crate::law::scaling::potentials::Potentials;
 use crate::law::scaling::{DONE, support};
 use crate::number::entropy;
 use crate::system::memory::Gather;
 
-/// # Law
 /// `diag(x) A diag(y)` with all lines summing to 1, then on the grid: minimises
 /// `sum p_uv ln(p_uv / a_uv)` over the bistochastic matrices. It exists, with the support of A, just
 /// when every positive entry lies on a positive diagonal.
-pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
-    if let Some(law) = Dense::realised("balance", arguments)? {
-        return Ok(Arc::new(law));
+pub fn build(arguments: &mut Arguments) -> Result<Matrix> {
+    if let Some(law) = dense::realised(arguments)? {
+        return Ok(dense::made("balance", law));
     }
     let (size, reals) = arguments.real_square("array")?;
     entropy::refuse_negative("hold non-negative numbers", &reals, size)?;
@@ -32,6 +29,6 @@ pub fn build(arguments: &mut Arguments) -> Result<Arc<dyn Family>> {
     potentials.settle(1.0, DONE);
     arguments.note("off", potentials.off);
     arguments.note("passes", potentials.passes as f64);
-    let law = Dense::settled("balance", "array", arguments, &potentials)?;
-    Ok(Arc::new(law))
+    let (law, _) = dense::settled("array", &potentials)?;
+    Ok(dense::made("balance", law))
 }

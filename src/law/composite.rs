@@ -1,0 +1,417 @@
+//! Composites: how they are nested, and their bits, epsilon and truthfulness.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::law::entries::Cell;
+use crate::law::kernel::Kernel;
+use crate::law::matrix::distinct;
+use crate::law::{Law, Matrix};
+use crate::number::bits::Entropy;
+use crate::number::dd::{Dd, RELATIVE_ERROR};
+use crate::number::entropy;
+use crate::number::lattice::nearest;
+use crate::number::logarithms::{self, LogSum};
+use crate::system::memory::{self, Gather};
+use crate::system::pool;
+
+/// Deepest nesting of composites, and most different matrices in one.
+const DEPTH: usize = 16;
+const DIFFERENT: usize = 64;
+
+/// How composites are nested in a matrix, and what that costs. A composite may hold one matrix many times.
+#[derive(Debug, Clone, Copy)]
+pub struct Nesting {
+    /// Levels; 0 for a matrix that is not a composite.
+    depth: usize,
+    /// Matrices in it, those that it holds many times so often, saturating.
+    pub parts: u64,
+    /// Steps to one row, once what is kept is there, saturating.
+    pub row: u128,
+    /// Steps to all that is kept on the way to the first row, each part that is held twice counted once.
+    pub kept: u128,
+    /// The same to take a vector through the matrix.
+    pub through: u128,
+}
+
+impl Nesting {
+    /// Of a matrix that is not a composite.
+    pub(super) fn none(size: u64) -> Self {
+        Nesting {
+            depth: 0,
+            parts: 1,
+            row: size.into(),
+            kept: 0,
+            through: u128::from(size).pow(2),
+        }
+    }
+
+    /// Of `parts`, with the steps that their composite takes.
+    ///
+    /// # Errors
+    /// Nested too deep, or too many different ones.
+    pub(super) fn of(parts: &[Matrix], (row, through): (u128, u128)) -> Result<Self> {
+        let mut nesting = Nesting {
+            depth: 0,
+            parts: 1,
+            row,
+            kept: 0,
+            through,
+        };
+        let mut seen = HashSet::new();
+        for part in parts {
+            let inner = part.nesting();
+            if seen.insert(part.place()) {
+                nesting.kept = nesting.kept.saturating_add(inner.kept);
+            }
+            nesting.depth = nesting.depth.max(inner.depth);
+            nesting.parts = nesting.parts.saturating_add(inner.parts);
+        }
+        nesting.depth += 1;
+        let must =
+            format!("be nested at most {DEPTH} deep, with at most {DIFFERENT} different parts");
+        if nesting.depth > DEPTH {
+            let got = format!("{} levels", nesting.depth);
+            return Err(Error::value("matrices", must, got));
+        }
+        match different(parts) {
+            found if found > DIFFERENT => Err(Error::value(
+                "matrices",
+                must,
+                format!("{found} different parts"),
+            )),
+            _ => Ok(nesting),
+        }
+    }
+
+    /// Whether it has so many parts that they are not asked as often as they are held.
+    pub(super) fn holds_many(&self) -> bool {
+        self.parts > FEW
+    }
+
+    /// Whether a row can be had in `STEPS` steps. It may take fewer if no matrix is held many times.
+    pub fn can_be_written(&self, size: u64) -> bool {
+        self.parts <= FEW || size <= TABLE || self.kept.saturating_add(self.row) <= STEPS
+    }
+
+    /// Whether they can be had in seconds, of a composite of more than a few parts.
+    pub fn is_quick(&self, size: u64) -> bool {
+        let rows = self.row.saturating_mul(size.into());
+        self.parts <= FEW || size <= TABLE || self.kept.saturating_add(rows) <= STEPS
+    }
+}
+
+/// How many different matrices there are among these and in them.
+fn different(parts: &[Matrix]) -> usize {
+    let found = distinct(parts);
+    if found.len() <= DIFFERENT {
+        return found.len();
+    }
+    // Some may have been built twice.
+    let mut digests: HashSet<&[u8; 32]> = HashSet::new();
+    digests.extend(found.into_iter().map(Matrix::digest));
+    digests.len()
+}
+
+/// Parts up to which each is asked as often as it is held.
+const FEW: u64 = 64;
+
+/// Size up to which a composite of more of them keeps its entries.
+pub(super) const TABLE: u64 = 256;
+
+/// Steps that a row may take beyond, and all rows for a measure that can be done without.
+const STEPS: u128 = 1 << 31;
+
+/// Refuse codes that are never true: what is randomized again, or mixed, can be any code.
+///
+/// # Errors
+/// A part that has such codes.
+pub(super) fn refuse_padding(family: &str, parts: &[Matrix]) -> Result<()> {
+    let padding = |m: &Matrix| m.size() - m.true_size();
+    match parts.iter().map(padding).find(|&padding| padding > 0) {
+        None => Ok(()),
+        Some(padding) => {
+            let must = format!("have codes that can all be true for {family}");
+            let got = format!("{padding} that are never true");
+            Err(Error::value("matrices", must, got))
+        }
+    }
+}
+
+/// A number of bits as a share of `log2 size`, never above the truth; 1 where there is nothing to hide.
+pub(super) fn beta(entropy: &Entropy, size: u64) -> f64 {
+    match size {
+        1 => 1.0,
+        size => entropy.round_down(size.into()).min(1.0),
+    }
+}
+
+/// Bits and epsilon, and whether they are those of the law or bounds.
+#[derive(Debug, Clone)]
+pub(super) struct Measures {
+    entropy: Entropy,
+    epsilon: f64,
+    exact: bool,
+}
+
+/// Size up to which every entry of a mixture is looked at.
+const SIZE: u64 = 4096;
+
+impl Matrix {
+    /// Whether bits and epsilon are those of the law, or certified bounds of them.
+    pub fn is_exact(&self) -> bool {
+        match self.law() {
+            Law::Kron(_) => self.wide().all(Matrix::is_exact),
+            Law::Mix { .. } | Law::Product(_) => self.measures().exact,
+            Law::Reflected { kernel, total } => Kernel::new(kernel, *total).is_exact(),
+            _ => true,
+        }
+    }
+
+    pub(super) fn measured_entropy(&self) -> Entropy {
+        match self.law() {
+            // Given the truth the reports are independent, so their entropies add.
+            Law::Kron(_) => self
+                .wide()
+                .map(Matrix::entropy)
+                .fold(Entropy::Exact(LogSum::zero()), |a, b| a + b),
+            Law::Mix { .. } | Law::Product(_) => self.measures().entropy.clone(),
+            law => match self.difference_set() {
+                Some(set) => set.entropy_rate(),
+                None => law.entropy(),
+            },
+        }
+    }
+
+    /// A beta that this one cannot be below, whatever rounding says.
+    pub(super) fn least_beta(&self) -> f64 {
+        match self.law() {
+            // A mean of the factors' betas is not below the least of them.
+            Law::Kron(_) => self.wide().map(Matrix::beta).fold(1.0, f64::min),
+            Law::Product(pair) => pair.iter().map(Matrix::beta).fold(0.0, f64::max),
+            _ => 0.0,
+        }
+    }
+
+    pub(super) fn measured_epsilon(&self) -> f64 {
+        match self.law() {
+            // Extremes of a column are products of the factors' extremes, so the logarithms add.
+            Law::Kron(_) => {
+                let epsilons: Vec<f64> = self.wide().map(Matrix::epsilon).gather();
+                if epsilons.contains(&f64::INFINITY) {
+                    return f64::INFINITY;
+                }
+                let sum = epsilons.iter().fold(Dd::ZERO, |sum, &e| sum + Dd::from(e));
+                // Adding 0 turns a negative zero into the plain one.
+                sum.round_up(0.0) + 0.0
+            }
+            Law::Mix { .. } => self.measures().epsilon,
+            Law::Product(pair) => {
+                let parts = pair[0].epsilon().min(pair[1].epsilon());
+                self.measures().epsilon.min(parts)
+            }
+            plain => plain.epsilon(),
+        }
+    }
+
+    fn measures(&self) -> &Measures {
+        self.found().measures.get_or_make(|| match self.law() {
+            Law::Product(pair) => {
+                let can = self.written().is_some() || u128::second_rows(self).is_some();
+                let looked = || can.then(|| entry_by_entry(self)).flatten();
+                looked().unwrap_or_else(|| bounds_of_product(pair))
+            }
+            _ => self.measures_of_mixture(),
+        })
+    }
+
+    fn measures_of_mixture(&self) -> Measures {
+        let parts = self.shares::<Dd>();
+        let (first, rest) = (parts[0].1, &parts[1..]);
+        if rest.iter().all(|(_, part)| *part == first) {
+            return Measures {
+                entropy: first.entropy(),
+                epsilon: first.epsilon(),
+                exact: first.is_exact(),
+            };
+        }
+        let can = self.size() <= SIZE && self.nesting().is_quick(self.size());
+        let looked = || can.then(|| entry_by_entry(self)).flatten();
+        looked().unwrap_or_else(|| bounds_of_mixture(&parts))
+    }
+
+    /// The other factor of a product, if one is the identity.
+    pub(super) fn beside_identity(&self) -> Option<&Matrix> {
+        match self.law().parts() {
+            [first, second] if first.law().is_identity() => Some(second),
+            [first, second] if second.law().is_identity() => Some(first),
+            _ => None,
+        }
+    }
+
+    pub(super) fn measured_truthfulness(&self) -> f64 {
+        match self.law() {
+            Law::Kron(_) => self.wide().map(Matrix::truthfulness).product(),
+            Law::Mix { .. } => {
+                let parts = self.shares::<Dd>();
+                let terms = parts
+                    .iter()
+                    .map(|(share, part)| *share * Dd::from(part.truthfulness()));
+                terms.fold(Dd::ZERO, |a, b| a + b).hi
+            }
+            Law::Product(pair) => self.truthfulness_of_product(&pair[0], &pair[1]),
+            plain => plain.truthfulness(),
+        }
+    }
+
+    /// The trace of a product is the sum of `a(u, w) b(w, u)`: short with perfect secrecy or the
+    /// identity on one side, too long beyond 2^26 entries, and then not a number.
+    fn truthfulness_of_product(&self, a: &Matrix, b: &Matrix) -> f64 {
+        let size = self.size();
+        if a.law().is_uniform() || b.law().is_uniform() {
+            return 1.0 / size as f64;
+        }
+        if let Some(other) = self.beside_identity() {
+            return other.truthfulness();
+        }
+        // Equal lies in both.
+        if let (Some(total), Some(x), Some(y)) =
+            (self.total(), a.law().two_valued(), b.law().two_valued())
+        {
+            let count = x.diag * y.diag + u128::from(size - 1) * x.off * y.off;
+            return nearest(count * (total / (x.total * y.total)), total);
+        }
+        if size > 1 << 13 || !self.nesting().is_quick(size) {
+            return f64::NAN;
+        }
+        // trace(AB) = trace(BA): columns are taken of the one whose entries are at hand.
+        match (a.is_composite(), b.is_composite()) {
+            _ if size <= 256 => trace_by_rows(self),
+            (_, false) => trace(a, b),
+            (false, true) => trace(b, a),
+            _ if size <= 1024 => trace_by_rows(self),
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// Entropy is concave, so the weighted mean of the parts bounds it; epsilon is at most the largest, and the ratio of
+/// the weighted extremes.
+fn bounds_of_mixture(parts: &[(Dd, &Matrix)]) -> Measures {
+    let entropies = parts
+        .iter()
+        .map(|(share, part)| part.entropy().scaled(*share));
+    let largest = parts
+        .iter()
+        .map(|(_, part)| part.epsilon())
+        .fold(0.0, f64::max);
+    let ends = memory::every(parts.iter().map(|(_, part)| part.law().extremes()));
+    let by_extremes = ends.map_or(f64::INFINITY, |ends| {
+        let mean = |pick: fn(&(f64, f64)) -> f64| {
+            let terms = parts.iter().zip(&ends);
+            terms.fold(Dd::ZERO, |sum, ((share, _), ends)| {
+                sum + *share * Dd::from(pick(ends))
+            })
+        };
+        let (low, high) = (mean(|ends| ends.0), mean(|ends| ends.1));
+        match low.hi > 0.0 {
+            true => (high / low).ln().round_up(1e3 * RELATIVE_ERROR),
+            false => f64::INFINITY,
+        }
+    });
+    Measures {
+        entropy: entropies
+            .reduce(|a, b| a + b)
+            .unwrap_or_else(|| Entropy::perfect(1)),
+        epsilon: largest.min(by_extremes),
+        exact: false,
+    }
+}
+
+/// Randomizing again never takes bits away: `max(H(A), H(B)) <= H(AB) <= H(A) + H(B)`, and epsilon is at most the
+/// smaller one.
+fn bounds_of_product(pair: &[Matrix]) -> Measures {
+    let (a, b) = (&pair[0], &pair[1]);
+    let more = if a.entropy_rate() >= b.entropy_rate() {
+        a
+    } else {
+        b
+    };
+    Measures {
+        entropy: more.entropy(),
+        epsilon: a.epsilon().min(b.epsilon()),
+        exact: false,
+    }
+}
+
+/// The mean of `a(u, w) b(w, u)` summed over w: the diagonal of the product.
+fn trace(a: &Matrix, b: &Matrix) -> f64 {
+    const BANDS: usize = 64;
+    let n = a.size() as usize;
+    let mut work: Vec<(Vec<f64>, Dd)> = memory::filled((memory::zeros(n), Dd::ZERO), BANDS);
+    pool::for_each_chunk(&mut work, 1, false, |band, part| {
+        for (row, sum) in part {
+            for u in (band..n).step_by(BANDS) {
+                a.fill_row(u as u64, row);
+                for (w, p) in (0u64..).zip(&*row).filter(|(_, p)| **p > 0.0) {
+                    *sum = *sum + Dd::product(*p, b.probability(w, u as u64));
+                }
+            }
+        }
+    });
+    let sum = work.iter().fold(Dd::ZERO, |sum, part| sum + part.1);
+    sum.hi / n as f64
+}
+
+/// The same from whole rows of the product.
+fn trace_by_rows(product: &Matrix) -> f64 {
+    let n = product.size() as usize;
+    let parts = pool::map(n, n < 64, |u| {
+        let mut row = memory::zeros(n);
+        product.fill_row(u as u64, &mut row);
+        row[u]
+    });
+    let sum = parts.into_iter().fold(Dd::ZERO, |sum, x| sum + Dd::from(x));
+    sum.hi / n as f64
+}
+
+/// Measures of a composite from the exact counts of its rows. Probabilities are rounded to doubles once; the extremes of
+/// the columns are compared as integers.
+fn entry_by_entry(matrix: &Matrix) -> Option<Measures> {
+    const BANDS: usize = 32;
+    let (size, scale) = (matrix.size() as usize, matrix.total()? as f64);
+    let height = size.div_ceil(BANDS);
+    let bands = pool::map(size.div_ceil(height), size < 64, |band| {
+        let mut columns = memory::filled((u128::MAX, 0), size);
+        let mut bits = Dd::ZERO;
+        for u in band * height..size.min((band + 1) * height) {
+            let row = matrix.row::<u128>(u as u64)?;
+            for (column, &c) in columns.iter_mut().zip(&row) {
+                *column = (column.0.min(c), column.1.max(c));
+            }
+            bits = bits
+                + entropy::sum(0..size, |start, out| {
+                    for (x, &c) in out.iter_mut().zip(&row[start..]) {
+                        *x = c as f64 / scale;
+                    }
+                });
+        }
+        Some((columns, bits))
+    });
+    let bands = memory::every(bands)?;
+    let bits = bands.iter().fold(Dd::ZERO, |sum, band| sum + band.1) / Dd::from(size as f64);
+    let ends = (0..size).map(|v| {
+        let low = bands.iter().map(|band| band.0[v].0).min().unwrap_or(0);
+        let high = bands.iter().map(|band| band.0[v].1).max().unwrap_or(0);
+        logarithms::log_ratio(high, low)
+    });
+    let epsilon = ends.fold(0.0, f64::max);
+    Some(Measures {
+        entropy: match epsilon == 0.0 {
+            true => Entropy::perfect(size as u64),
+            false => Entropy::summed(bits, false),
+        },
+        epsilon,
+        exact: true,
+    })
+}

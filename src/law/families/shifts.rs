@@ -1,0 +1,38 @@
+//! Circulant matrices, Expression (6), and permutations.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::law::parameters::{Arguments, Value};
+use crate::law::{Law, Matrix};
+use crate::system::memory;
+use crate::system::stop::Paced;
+
+/// Row `u` is the first row shifted right by `u`. Column `v` holds the same numbers as row 0 in another order, so rows
+/// and columns both sum to one.
+pub fn circulant(arguments: &mut Arguments) -> Result<Matrix> {
+    let (first_row, total) = arguments.distribution("first_row")?;
+    let parameters = vec![
+        ("first_row", Value::Wholes(Arc::clone(&first_row))),
+        ("total", Value::Whole(total.into())),
+    ];
+    let law = Law::Circulant { first_row, total };
+    Ok(Matrix::new("circulant", law, parameters))
+}
+
+/// Code `u` is always reported as `targets[u]`. No bits, whatever it looks like.
+pub fn permutation(arguments: &mut Arguments) -> Result<Matrix> {
+    let must = "hold each code from 0 to size - 1 once";
+    let targets = arguments.wholes("targets", must)?;
+    let mut seen = memory::filled(false, targets.len());
+    for (u, &v) in targets.iter().enumerate().paced() {
+        match usize::try_from(v).ok().and_then(|v| seen.get_mut(v)) {
+            Some(seen) if !*seen => *seen = true,
+            Some(_) => return Err(Error::value("targets", must, format!("{v} again at {u}"))),
+            None => return Err(Error::value("targets", must, format!("{v} at {u}"))),
+        }
+    }
+    let parameters = vec![("targets", Value::Wholes(Arc::clone(&targets)))];
+    let law = Law::Permutation(targets);
+    Ok(Matrix::new("permutation", law, parameters))
+}
