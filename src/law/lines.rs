@@ -160,10 +160,11 @@ impl Law {
                     diagonal: u128::from(stays),
                     runs: Runs::Few([(1, 1), (0, size - 1), (0, 0), (0, 0)]),
                 };
-                let lines = [
+                let mut lines = [
                     line(still, true, first(true)),
                     line(size - still, false, first(false)),
                 ];
+                lines.sort_unstable_by_key(|line| line.first);
                 Box::new(lines.into_iter().filter(|line| line.alike > 0))
             }
             Law::Circulant { first_row, total } => Box::new(std::iter::once(Line {

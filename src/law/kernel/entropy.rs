@@ -1,6 +1,6 @@
 //! The entropy rate of a reflected kernel: streamed, short if the kernel is flat, or bounded.
 
-use super::{Count, Kernel, TERMS};
+use super::{Kernel, TERMS};
 use crate::number::bits::{self, Entropy};
 use crate::number::dd::Dd;
 use crate::number::entropy;
@@ -9,7 +9,7 @@ use crate::system::memory::{self};
 use crate::system::pool;
 use crate::system::stop::Paced;
 
-impl<K: Count> Kernel<'_, K> {
+impl Kernel<'_> {
     /// The entropy rate of the reflected matrix.
     pub fn entropy_rate(&self) -> Entropy {
         self.entropy_rate_within(TERMS)
@@ -46,10 +46,10 @@ impl<K: Count> Kernel<'_, K> {
         let kernel = self.counts;
         let all = entropy::sum_of_terms(kernel.len(), |start, out| {
             for (x, &k) in out.iter_mut().zip(&kernel[start..]) {
-                *x = k.real() * scale;
+                *x = k as f64 * scale;
             }
         });
-        let term = |k: K| entropy::term(k.real() * scale);
+        let term = |k: i64| entropy::term(k as f64 * scale);
         let bits = all + all - term(kernel[0]) - term(kernel[self.r()]) - Dd::ONE;
         if bits.hi > 0.0 { bits } else { Dd::ZERO }
     }
@@ -65,10 +65,10 @@ impl<K: Count> Kernel<'_, K> {
             let len = r - 2 * u;
             let inner = entropy::sum(1..len.max(2) - 1, |start, out| {
                 for ((x, a), b) in out.iter_mut().zip(&near[start..]).zip(&far[start..]) {
-                    *x = (*a + *b).real() * scale;
+                    *x = (*a + *b) as f64 * scale;
                 }
             });
-            let end = |t: usize| entropy::term((near[t] + far[t]).real() * scale);
+            let end = |t: usize| entropy::term((near[t] + far[t]) as f64 * scale);
             let two = Dd::from(2.0);
             if len == 1 {
                 end(0)
@@ -90,7 +90,7 @@ impl<K: Count> Kernel<'_, K> {
         let scale = 1.0 / self.total as f64;
         let kernel = self.counts;
         let f = kernel[r];
-        let term = |count: K| entropy::term(count.real() * scale);
+        let term = |count: i64| entropy::term(count as f64 * scale);
         let number = |n: usize| Dd::from(n as f64);
         // prefix[t] = sum of the terms of c_0 + f, ..., c_{t-1} + f.
         let mut prefix = memory::room(w + 1);
@@ -113,7 +113,7 @@ impl<K: Count> Kernel<'_, K> {
             let both = w.saturating_sub(2 * u + 1);
             let streamed = entropy::sum(1..both.max(1), |start, out| {
                 for ((x, a), b) in out.iter_mut().zip(&kernel[start..]).zip(&far[start..]) {
-                    *x = (*a + *b).real() * scale;
+                    *x = (*a + *b) as f64 * scale;
                 }
             });
             let diagonal = if both > 0 {

@@ -1,12 +1,12 @@
 //! The epsilon of a reflected kernel: by all columns, or by the few that bounds leave.
 
-use super::{Count, Kernel, TERMS};
+use super::{Kernel, TERMS};
 use crate::number::logarithms::{self};
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use crate::system::stop::Paced;
 
-impl<K: Count> Kernel<'_, K> {
+impl Kernel<'_> {
     /// Symmetric, so the extremes of a column are those of a row, and those of `u` those of `r-1-u`.
     pub fn epsilon(&self) -> f64 {
         let r = self.r();
@@ -20,7 +20,7 @@ impl<K: Count> Kernel<'_, K> {
         let rows = match flat {
             _ if terms > TERMS => {
                 // An entry is a sum of two kernel entries.
-                let whole = self.counts.iter().map(|k| k.whole());
+                let whole = self.counts.iter().map(|&k| k as u128);
                 let range = whole.fold((u128::MAX, 0), |(a, b), k| (a.min(k), b.max(k)));
                 return ratio(range);
             }
@@ -46,7 +46,7 @@ impl<K: Count> Kernel<'_, K> {
     /// that feel one image only, the extremes of kernel prefixes and suffixes say all.
     pub(super) fn extremes_near_end(&self, u: usize, w: usize, ranges: &Ranges) -> (u128, u128) {
         let r = self.r();
-        let f = self.counts[r].whole();
+        let f = self.counts[r] as u128;
         let join = |a: (u128, u128), b: (u128, u128)| (a.0.min(b.0), a.1.max(b.1));
         let shifted = |range: (u128, u128)| (range.0.saturating_add(f), range.1 + f);
         // Right of the diagonal: t = v - u below w - 2u - 1 feels both images, later ones do not.
@@ -85,7 +85,7 @@ impl<K: Count> Kernel<'_, K> {
         let r = self.r();
         let bounds = |v: usize| {
             let low = (below[v] + below[v + 1]).min(below[r - 1 - v] + below[r - v]);
-            let high = self.counts[0].whole() + self.counts[self.image(v)].whole() + 2 * bulge;
+            let high = (self.counts[0] as u128) + (self.counts[self.image(v)] as u128) + 2 * bulge;
             high as f64 / low as f64 * (1.0 + 1e-12)
         };
         let mut columns: Vec<(f64, usize)> = (0..r.div_ceil(2)).map(|v| (bounds(v), v)).gather();
@@ -117,9 +117,9 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    fn new<K: Count>(kernel: &[K], w: usize) -> Self {
-        let join = |a: &mut (u128, u128), &k: &K| {
-            *a = (a.0.min(k.whole()), a.1.max(k.whole()));
+    fn new(kernel: &[i64], w: usize) -> Self {
+        let join = |a: &mut (u128, u128), &k: &i64| {
+            *a = (a.0.min(k as u128), a.1.max(k as u128));
             Some(*a)
         };
         let mut prefix = vec![(u128::MAX, 0)];

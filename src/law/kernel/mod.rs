@@ -1,7 +1,4 @@
-//! A reflected kernel, whatever its integers: those of a family, or wider ones of a composite. What it measures
-//! stands in one file each.
-
-use std::ops::Add;
+//! A reflected kernel. What it measures stands in one file each.
 
 use crate::system::memory;
 use crate::system::stop::Paced;
@@ -10,42 +7,16 @@ mod entropy;
 mod epsilon;
 mod survey;
 
-/// A non-negative integer of a kernel.
-pub trait Count: Copy + PartialEq + Ord + Add<Output = Self> + Send + Sync {
-    /// As a double, to nearest.
-    fn real(self) -> f64;
-    /// As the widest integer.
-    fn whole(self) -> u128;
-}
-
-impl Count for i64 {
-    fn real(self) -> f64 {
-        self as f64
-    }
-    fn whole(self) -> u128 {
-        self as u128
-    }
-}
-
-impl Count for u128 {
-    fn real(self) -> f64 {
-        self as f64
-    }
-    fn whole(self) -> u128 {
-        self
-    }
-}
-
 /// Counts `c_0..c_r` out of `total = c_0 + 2 (c_1 + ...) + c_r`.
-pub struct Kernel<'a, K> {
-    pub counts: &'a [K],
-    pub total: u128,
+pub struct Kernel<'a> {
+    counts: &'a [i64],
+    total: u128,
 }
 
 /// Terms up to which sums are taken in full.
 const TERMS: u128 = 1 << 30;
 
-impl<'a> Kernel<'a, i64> {
+impl<'a> Kernel<'a> {
     /// The kernel of a law.
     pub fn new(counts: &'a [i64], total: u64) -> Self {
         let total = total.into();
@@ -53,7 +24,7 @@ impl<'a> Kernel<'a, i64> {
     }
 }
 
-impl<K: Count> Kernel<'_, K> {
+impl Kernel<'_> {
     /// The size of the reflected matrix.
     pub fn r(&self) -> usize {
         self.counts.len() - 1
@@ -62,7 +33,7 @@ impl<K: Count> Kernel<'_, K> {
     /// The count of entry `(u, v)`.
     pub fn count(&self, u: usize, v: usize) -> u128 {
         let mirror = (u + v + 1).min(2 * self.r() - u - v - 1);
-        self.counts[u.abs_diff(v)].whole() + self.counts[mirror].whole()
+        (self.counts[u.abs_diff(v)] as u128) + (self.counts[mirror] as u128)
     }
 
     /// The index from which on the kernel is constant.
@@ -92,7 +63,7 @@ impl<K: Count> Kernel<'_, K> {
     /// above that at most; `None` if the envelope rises somewhere.
     pub(super) fn envelope(&self) -> Option<(Vec<u128>, u128)> {
         let r = self.r();
-        let at = |j: usize| self.counts[j].whole() as i128;
+        let at = |j: usize| i128::from(self.counts[j]);
         // The envelope's corners, by the usual turn test.
         let mut corners: Vec<usize> = Vec::new();
         for j in (0..=r).paced() {
@@ -118,9 +89,9 @@ impl<K: Count> Kernel<'_, K> {
                 below.push((at(a) - (down + run - 1) / run) as u128);
             }
         }
-        below.push(self.counts[r].whole());
+        below.push(self.counts[r] as u128);
         let above = self.counts.iter().zip(&below);
-        let bulge = above.map(|(c, b)| c.whole() - b).max().unwrap_or(0);
+        let bulge = above.map(|(c, b)| *c as u128 - b).max().unwrap_or(0);
         Some((below, bulge))
     }
 
@@ -153,30 +124,17 @@ mod tests {
             for head in [rough as fn(i64) -> i64, falling] {
                 let count = |j| if j < w { head(j as i64) } else { 3 };
                 let counts: Vec<i64> = (0..=r).map(count).collect();
-                let wide: Vec<u128> = counts.iter().map(|&k| (k as u128) << 80).collect();
                 let total = 2 * counts.iter().sum::<i64>() - counts[0] - counts[r];
-                let total = total as u128;
-                let (kernel, shifted) = (
-                    Kernel {
-                        counts: &counts,
-                        total,
-                    },
-                    Kernel {
-                        counts: &wide,
-                        total: total << 80,
-                    },
-                );
+                let kernel = Kernel::new(&counts, total as u64);
                 let term = |i: usize| {
                     let p = kernel.count(i / r, i % r) as f64 / total as f64;
                     -p * p.log2()
                 };
                 let want = (0..r * r).map(term).sum::<f64>() / r as f64;
-                for entropy in [kernel.entropy_rate(), shifted.entropy_rate()] {
-                    let Entropy::Within(bits) = entropy else {
-                        panic!("long sums are bounded")
-                    };
-                    assert!((bits.value.hi - want).abs() < 1e-12, "{r} {w}");
-                }
+                let Entropy::Within(bits) = kernel.entropy_rate() else {
+                    panic!("long sums are bounded")
+                };
+                assert!((bits.value.hi - want).abs() < 1e-12, "{r} {w}");
                 if 2 * w <= r {
                     assert!(
                         (kernel.streamed() - kernel.with_flat_tail(w, true))
@@ -190,7 +148,6 @@ mod tests {
                 let widest = (0..r).map(|u| ratio(kernel.extremes(u)));
                 let epsilon = widest.fold(0.0, f64::max);
                 assert_eq!(kernel.epsilon(), epsilon, "{r} {w}");
-                assert!((shifted.epsilon() - epsilon).abs() < 1e-15, "{r} {w}");
                 let few = kernel.epsilon_of_few_columns();
                 assert!(few.is_none_or(|few| few == epsilon), "{r} {w}");
             }

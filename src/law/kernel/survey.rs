@@ -1,13 +1,13 @@
 //! The single lines of a reflected kernel.
 
-use super::{Count, Kernel};
+use super::Kernel;
 use crate::law::lines::term;
 use crate::law::survey::{RowBits, Survey};
 use crate::number::entropy::{self};
 use crate::system::memory::Gather;
 use crate::system::pool;
 
-impl<K: Count> Kernel<'_, K> {
+impl Kernel<'_> {
     /// What the single lines say, without looking at all of them.
     ///
     /// *Worst line.* If the kernel never rises, row 0 holds `c_v + c_{v+1}`, and its k largest entries
@@ -24,7 +24,7 @@ impl<K: Count> Kernel<'_, K> {
     pub fn short_survey(&self, gammas: &[f64]) -> Survey {
         let r = self.r();
         let total = self.total;
-        let count = |j: usize| self.counts[j].whole();
+        let count = |j: usize| self.counts[j] as u128;
         let scale = total as f64;
         let falls = self.counts.windows(2).all(|w| w[0] >= w[1]);
         let bits = if falls {
@@ -45,13 +45,13 @@ impl<K: Count> Kernel<'_, K> {
                 (sum + 2 * bulge * r as u128, bulge == 0)
             }
             None => {
-                let most = self.counts.iter().map(|k| k.whole()).max().unwrap_or(0);
+                let most = self.counts.iter().map(|&k| k as u128).max().unwrap_or(0);
                 (2 * most * r as u128, false)
             }
         };
         let (mut rho, mut positive) = (1.0f64, true);
         for w in self.counts.windows(2) {
-            let (a, b) = (w[0].real(), w[1].real());
+            let (a, b) = (w[0] as f64, w[1] as f64);
             positive &= a > 0.0 && b > 0.0;
             rho = rho.max(if a == b { 1.0 } else { a.max(b) / a.min(b) });
         }
@@ -99,7 +99,7 @@ impl<K: Count> Kernel<'_, K> {
             return RowBits::Unknown;
         }
         let scale = self.total as f64;
-        let flat = term(self.counts[r].real() * 2.0 / scale);
+        let flat = term((self.counts[r] as f64) * 2.0 / scale);
         let near = |u: usize| {
             let end = (u + w).min(r);
             let streamed: f64 = (u.saturating_sub(w)..end)
