@@ -18,7 +18,8 @@ import io
 import itertools
 import re
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -28,18 +29,11 @@ from pyarrow import csv as arrow_csv
 from bistochastic.errors import Refused
 from bistochastic_survey.files import csv_numbers
 from bistochastic_survey.files.csv_dialect import Dialect
-from bistochastic_survey.files.tables import Sink, Source
+from bistochastic_survey.files.tables import Sink, Source, Typed
 from bistochastic_survey.release.pipeline import abreast
-from bistochastic_survey.table.arrow_cells import flags, is_string, spelled_out
+from bistochastic_survey.table.arrow_cells import Cells, flags, is_string, spelled_out
 from bistochastic_survey.table.frames import distinct
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from bistochastic_survey.files.tables import Typed
-    from bistochastic_survey.table.arrow_cells import Cells
 
 _TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"
 _TYPES = {

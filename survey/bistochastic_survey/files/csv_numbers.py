@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic.errors import Refused
-from bistochastic_survey.table.arrow_cells import flags
+from bistochastic_survey.table.arrow_cells import Cells, flags
 from bistochastic_survey.table.arrow_cells import whole as one_chunk
-
-if TYPE_CHECKING:
-    from bistochastic_survey.table.arrow_cells import Cells
-    from bistochastic_survey.table.frames import Mask
+from bistochastic_survey.table.frames import Mask
 
 _EXPONENT = r"([eE][-+]?[0-9]+)?$"
 # How numbers are spelled, and how they may be if the plan says that they are numbers.

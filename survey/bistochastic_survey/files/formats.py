@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,14 +23,11 @@ from bistochastic_survey.files.csv_numbers import check_in_doubles
 from bistochastic_survey.files.parquet_file import ArrowSource, ParquetSink, ParquetSource
 from bistochastic_survey.files.statistical import READERS, StatisticalSink, StatisticalSource, Texts
 from bistochastic_survey.files.tables import Sink, Source, said
-from bistochastic_survey.table.arrow_cells import flags, is_string, spelled_out, value_type
+from bistochastic_survey.table.arrow_cells import Cells, flags, is_string, spelled_out, value_type
 from bistochastic_survey.table.arrow_table import ArrowTable
+from bistochastic_survey.table.frames import Mask, Table
 from bistochastic_survey.table.schemas import MOST_LEVELS, Column, levels_among
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from bistochastic_survey.table.arrow_cells import Cells
-    from bistochastic_survey.table.frames import Mask, Table
 
 WRITTEN = (".csv", ".parquet", ".sav", ".dta")
 # Read whole, with labels.

@@ -12,6 +12,9 @@ from typing import Any
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
+from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.protected_table import read_sheet
+from bistochastic_survey.analysis.request import Question
 from bistochastic_survey.files.atomic import in_file
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING, read_earlier
@@ -176,10 +179,6 @@ def types_of(certificate: Certificate) -> dict[str, str]:
 
 def _check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> None:
     """Raise an error if a file has other columns, categories or records than were certified."""
-    from bistochastic_survey.analysis.design import Design
-    from bistochastic_survey.analysis.protected_table import read_sheet
-    from bistochastic_survey.analysis.request import Question
-
     plan, ids = certificate.plan, certificate.ids
     source = open_source(file, "path", types_of(certificate), dialect=dialect)
     try:

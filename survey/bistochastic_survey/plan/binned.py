@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,8 @@ from bistochastic_survey.plan.attributes import Categorical, check_fields, named
 from bistochastic_survey.plan.labels import Labels
 from bistochastic_survey.release.columns import Coded, Missing, Places, read_clipped
 from bistochastic_survey.table.arrays import narrow
+from bistochastic_survey.table.frames import Codes, Mask, Table
 from bistochastic_survey.wording import about, row
-
-if TYPE_CHECKING:
-    from bistochastic_survey.table.frames import Codes, Mask, Table
 
 Break = int | float | date
 Ends = tuple[Break | None, Break | None]

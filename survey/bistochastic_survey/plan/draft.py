@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import csv
 import json
+import tomllib
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -368,8 +369,6 @@ def _from_csv(text: str) -> list[Column]:
 
 
 def _from_toml(text: str) -> list[Column]:
-    import tomllib
-
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -8,7 +8,8 @@ copied. Columns made from equal cells and an equal type are equal, byte by byte.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +17,10 @@ import pyarrow.compute as pc
 
 from bistochastic import backend
 from bistochastic_survey.table.arrays import in_order, one_nan, solid
+from bistochastic_survey.table.frames import Mask
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bistochastic_survey.table.frames import Mask
-
-    # An Arrow column, in one chunk or in several.
-    Cells: TypeAlias = pa.Array | pa.ChunkedArray
+# An Arrow column, in one chunk or in several.
+Cells: TypeAlias = pa.Array | pa.ChunkedArray
 
 # Bytes that the offsets of a string column can count, and rows of a chunk if there are more.
 _MOST, _ROWS = (1 << 31) - 1, 1 << 16

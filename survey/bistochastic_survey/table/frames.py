@@ -7,28 +7,26 @@ library comes.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from bistochastic import backend
     from bistochastic_survey.table.table import Table as Table
-
-    Codes = NDArray[np.unsignedinteger]
-    Mask = NDArray[np.bool_]
-    Ids = np.ndarray | list[object] | backend.Ids
 else:
     # To import the class would import pyarrow.
     Table = object
+
+Codes = NDArray[np.unsignedinteger]
+Mask = NDArray[np.bool_]
+Ids = np.ndarray | list[object] | backend.Ids
 
 # How objects give Arrow columns to any library.
 _WAYS = ("stream", "array")
