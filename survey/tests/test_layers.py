@@ -29,7 +29,7 @@ HAND_OVER = {
     ),
     "Release": (
         "_repr_html_ calibration_weights change correlation count covariance estimate mean "
-        "ratio regress transitions"
+        "ratio regress test_independence transitions"
     ),
 }
 METHODS = {f"{cls}.{name}" for cls, names in HAND_OVER.items() for name in names.split()}

@@ -18,9 +18,7 @@ from bistochastic import structure
 from bistochastic.errors import RefusedType
 from bistochastic.estimate import mean_standard_error
 from bistochastic_survey import checks
-from bistochastic_survey.analysis import protected_table
-from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.request import ask_table, between
+from bistochastic_survey.analysis.request import between
 from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.plan import Plan
@@ -125,30 +123,8 @@ def _joined(plan: Plan, groups: list[Group]) -> Plan:
 
 
 def _depend(release: Release[Any], one: Categorical, other: Categorical, level: float) -> bool:
-    """Test independence on the reported values of two columns that were drawn separately.
-
-    If the true values are independent, so are the reported ones. Pearson's statistic then has its
-    usual distribution, whatever the matrices are.
-    """
-    from scipy import special
-
-    question = ask_table(release.plan, (one.column, other.column))
-    read = protected_table.read_sheet(question, release.data, Design())
-    table = _pooled(_pooled(read.tallies().whole.reshape(read.shape)).T)
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-    degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
-    chi = float(((table - expected) ** 2 / expected).sum())
-    return degrees > 0 and chi > float(special.chdtri(degrees, level))
-
-
-def _pooled(table: Array) -> Array:
-    """Take rare rows together, so that no expected count of a cell is below 5."""
-    counts, least = table.sum(axis=1), math.sqrt(5 * table.sum())
-    order, rare = np.argsort(counts, kind="stable"), int((counts < least).sum())
-    while 0 < rare < len(counts) and counts[order[:rare]].sum() < least:
-        rare += 1
-    rows = table[order[:rare]].sum(axis=0, keepdims=True)
-    return np.vstack([rows, table[order[rare:]]]) if rare else table
+    found = release.test_independence(one.column, other.column)
+    return found.degrees > 0 and found.p_value < level
 
 
 def _strength(release: Release[Any], one: Categorical, other: Categorical) -> float:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bistochastic.estimate import Estimate
     from bistochastic_survey.analysis.design import Design
+    from bistochastic_survey.analysis.independence import Independence
     from bistochastic_survey.analysis.quantities import Quantity, Ratio
     from bistochastic_survey.models.panels import Transitions
     from bistochastic_survey.models.regression import Regression
@@ -185,6 +186,42 @@ class Release(Generic[FrameT]):
         from bistochastic_survey.analysis import moments
 
         return moments.mean(self, column, scores, where, population, design)
+
+    def test_independence(
+        self,
+        one: str,
+        other: str,
+        *,
+        where: Mapping[str, object] | None = None,
+        design: Design | None = None,
+    ) -> Independence:
+        """Test whether two columns of the original are independent, from the protected table.
+
+        Columns that were randomized separately are reported independently exactly if they are
+        independent. So this is Pearson's test on the *protected* table, with its usual level and
+        nothing corrected; rare categories are taken together. One of the columns may be
+        unprotected. For two columns of one :class:`Joint` the best product of two margins is fitted
+        through the matrix. Columns with a matrix per group are tested inside the groups, and
+        statistics and degrees are added.
+
+        ``where`` may have conditions on unprotected columns. With weights, strata or clusters in
+        ``design`` the test is Rao and Scott's (second order). Units that share noise are clusters.
+        Weights of :meth:`calibration_weights` and tables that join two waves of one set of ids have
+        no valid level.
+
+        The result has ``statistic``, ``degrees`` and ``p_value``, and says what the noise costs:
+        ``power_factor`` is the part of the noncentrality that is left.
+
+        >>> import bistochastic_survey as sv
+        >>> columns = {"a": ["no", "yes"], "b": ["no", "yes"]}
+        >>> release = sv.Release({"a": ["no"] * 50 + ["yes"] * 50, "b": ["no"] * 40 + ["yes"] * 60},
+        ...                      sv.Plan.for_frame(columns, epsilon=1))
+        >>> release.test_independence("a", "b")
+        <Independence of `a` and `b`: statistic 66.6667, 1 degree of freedom, p-value ...>
+        """
+        from bistochastic_survey.analysis import independence
+
+        return independence.independence_of(self, one, other, where, design)
 
     def covariance(
         self,

@@ -183,6 +183,9 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     **dict.fromkeys((
         "beta", "keep", "row_beta", "column_beta", "truthfulness", "min_beta",
     ), lambda s: matrices.unit(s.rng)),
+    "mark": _of("None", "'block 7'", "12"),
+    "test_independence.one": _of("'sex'", "'job'"),
+    "test_independence.other": _of("'job'", "'town'"),
     "delta": _of("1e-6", "0.01", "0.999", "0"),
     "k": lambda s: str(s.rng.randint(1, s.size)),
     "temperature": _of(
