@@ -257,7 +257,7 @@ def exact_row(matrix: Matrix, u: int) -> list[Fraction]:
         columns = zip(*rows, strict=True)
         return [sum(map(operator.mul, shares, column), Fraction(0)) for column in columns]
 
-    return row(matrix, int(u))
+    return row(matrix, _core.as_code("u", u, matrix.size))
 
 
 @dataclass(frozen=True)

@@ -246,7 +246,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "find_codes.missing": _of("None", "np.zeros(1, bool)", "np.zeros(3, bool)"),
     "take.rows": _of("[]", "[0]", "np.array([1, 0])", "[-1]", "[99]"),
     "cluster.release": lambda s: f"{plans.SIMPLE}.protect({plans.TABLE})",
-    "from_json.plan": lambda s: plans.SIMPLE,
+    **dict.fromkeys(("from_json.plan", "from_file.plan"), lambda s: plans.SIMPLE),
     "allocate.sizes": _of("[2, 3, 12]", "[5]", "[1, 2]"),
     "allocate.weights": _of("[1, 2, 0.5]", "None", "[0, 1, 1]"),
     **dict.fromkeys(
@@ -278,6 +278,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     **dict.fromkeys((
         "simultaneous", "full", "raw", "wide", "redraw", "rerandomize_numeric", "shuffle",
         "categories_from_data", "allow_shift", "allow_invertible", "back", "guarantee.joint",
+        "always_valid",
     ), _of("True", "False")),
     "design_effect": _of("1", "2.5", "0.5", "1e-300", "1e300"),
     "confidence": _of("0.95", "0.5", "0.8", "1 - 1e-10", "1 - 2.0**-53", "1e-9", "Fraction(9, 10)"),

@@ -89,6 +89,10 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         f"sv.Release({{'sex': ['F', 'M', 'M'], 'x': [1, 1, 2]}}, {plans.SIMPLE}).ratio({{'x': 1}}, "
         f"{{'sex': 'F'}}, population={_people(s)})"
     ),
+    "Independence": lambda s: (
+        f"sv.Release({{'sex': ['F', 'M', 'M'], 'x': [1, 1, 2]}}, {plans.SIMPLE})"
+        ".test_independence('sex', 'x')"
+    ),
     "Measures": lambda s: f"{plans.SIMPLE}.by_attribute['sex']",
     "Bits": lambda s: f"{plans.SIMPLE}.categorical",
     "Preview": lambda s: f"{plans.plan(s.rng)}.preview({s.rng.choice(['', '100'])})",
