@@ -79,7 +79,7 @@ class CsvSource(Source):
 
     def replaced(self, types: Mapping[str, pa.DataType]) -> None:
         self._nothing = dict(types)
-        self._retype({})
+        self._retype(self._found)
 
     def _retype(self, found: Mapping[str, str]) -> None:
         """Read these columns, and no other ones without a kind, as these kinds from now on."""

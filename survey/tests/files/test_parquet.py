@@ -191,3 +191,20 @@ def test_many_pieces_are_drawn_two_at_a_time_and_written_in_order(
     expected = plan.protect(table, key=held, ids=sv.Wave("person", after="first")).data
     assert pq.ParquetFile(tmp_path / "out.parquet").num_row_groups > 5
     assert pq.read_table(tmp_path / "out.parquet").equals(expected)
+
+
+def test_a_kept_decimal_column_stays_a_number_beside_a_permuted_one(tmp_path: Path) -> None:
+    """What was found out about columns of a CSV file is not forgotten for the permuted numbers."""
+    (tmp_path / "in.csv").write_text("sex,pay,w\n" + "F,1.5,0.25\nM,2.5,9.30\n" * 20)
+    plan = sv.Plan(
+        [
+            sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.5),
+            sv.Numeric("pay", k=5),
+        ],
+        keep=["w"],
+    )
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    words = ["protect", str(tmp_path / "in.csv"), str(tmp_path / "out.parquet")]
+    found = CliRunner().invoke(cli.main, [*words, "--plan", str(tmp_path / "plan.toml")])
+    assert found.exit_code == 0, found.output
+    assert pq.read_schema(tmp_path / "out.parquet").field("w").type == pa.float64()
