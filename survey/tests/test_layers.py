@@ -164,8 +164,8 @@ def test_imports_stand_at_the_top() -> None:
 def test_the_tests_would_see_a_wrong_import() -> None:
     inside = "def f():\n    from bistochastic_survey import report"
     assert together("models/panels.py", inside) == {"models/panels.py report"}
-    assert together("cli/plans.py", "import bistochastic_survey.audit.page") == {
-        "cli/plans.py audit"
+    assert together("cli/releases.py", "import bistochastic_survey.audit.page") == {
+        "cli/releases.py audit"
     }
     assert not together("plan/plan.py", inside)
     assert not together("audit/page.py", "from bistochastic_survey.audit.results import Rate")
@@ -174,5 +174,5 @@ def test_the_tests_would_see_a_wrong_import() -> None:
     assert not late("matrix.py", method)
     assert late("matrix.py", method.replace("profile", "row")) == {"matrix.py json"}
     assert not late("choose/optimal.py", "def f():\n    import scipy.sparse")
-    assert not late("cli/plans.py", inside)
+    assert not late("cli/releases.py", inside)
     assert not late("a.py", "if TYPE_CHECKING:\n    import json")

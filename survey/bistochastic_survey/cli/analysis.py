@@ -1,34 +1,45 @@
-"""``estimate`` and ``regress``: analyses of a protected file."""
+"""``estimate``, ``regress`` and ``audit``: analyses of protected files, and attacks on them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from click import option
+import click
+from click import argument, option
 
+import bistochastic_survey as sv
 from bistochastic.errors import Refused
-from bistochastic_survey.cli.group import main
-from bistochastic_survey.cli.inputs import names_in, open_released, read_own
+from bistochastic_survey import checks
+from bistochastic_survey.cli.group import main, say, say_json
+from bistochastic_survey.cli.inputs import names_in, open_released, read_key, read_law, read_own
 from bistochastic_survey.cli.options import (
+    FILE,
+    columns_named,
     columns_option,
+    conditions,
     design_of,
     file_argument,
     format_option,
+    json_option,
     plan_option,
     reads_csv,
     show,
     takes_survey,
 )
-from bistochastic_survey.cli.typed import columns_named, conditions
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import steps
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from bistochastic_survey.files.tables import Source
+    from bistochastic_survey.plan import Certificate
 
 # A decimal number, as it is typed for a column of such.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -209,3 +220,169 @@ def regress(
     said_of_it = ("formula", "model", "method", "outcomes", "records", "notes")
     facts = {name: getattr(found, name) for name in said_of_it}
     show(format, found.summary, found._columns, facts)
+
+
+# As many findings as an audit shows.
+_SHOWN = 15
+
+
+@main.command(short_help="Attack your own release.")
+@argument("original", type=FILE)
+@argument("release", type=FILE)
+@plan_option
+@columns_option("--knows", "What an intruder knows of a person, e.g. sex,age=2 for an age within 2 "
+                "years. Repeatable: each is an intruder.")  # fmt: skip
+@columns_option("--wants", "Columns that the intruder guesses.  [default: all unknown ones]")
+@option("--also", multiple=True, type=FILE, metavar="FILE",
+        help="Another protected file of the same original. Repeatable.")  # fmt: skip
+@option("--fail-above", type=float, metavar="RATE",
+              help="Exit with code 1 if an attack beats chance by more than RATE.")  # fmt: skip
+@option("--id-column", metavar="COLUMN", help="Ids that match the rows of both files.")
+@option("--pseudonym", metavar="COLUMN", help="The column with the keyed hash of the id.")
+@option("--key-file", type=FILE, help="The key of the release, to read pseudonyms.")
+@option("--confidence", default=0.95, show_default=True, help="Confidence level of all intervals.")
+@option("--targets", type=int, help="Number of rows to trace.  [default: all up to "
+              "20,000, else 2,000]")  # fmt: skip
+@option("--seed", default=0, show_default=True, help="Seed that chooses these rows.")
+@option("--out", type=FILE, metavar="PAGE.html", help="Write an HTML page.")
+@json_option
+@reads_csv
+def audit(
+    original: Path,
+    release: Path,
+    plan: Path | None,
+    knows: Sequence[str],
+    wants: Sequence[str],
+    also: Sequence[Path],
+    fail_above: float | None,
+    key_file: Path | None,
+    out: Path | None,
+    as_json: bool,
+    dialect: Dialect,
+    **options: Any,
+) -> None:
+    """Attack RELEASE, the protected version of ORIGINAL, and compare results with predictions.
+
+    Both are CSV, Parquet or Arrow files. If RELEASE is CSV, it is UTF-8, as `protect` writes it;
+    --encoding is for ORIGINAL. The certificate next to RELEASE says whether the rows were
+    shuffled. If they were, an id must match the rows.
+
+    The output reveals information about ORIGINAL. Keep it confidential.
+
+    \b
+    bistochastic audit survey.csv protected.csv
+    bistochastic audit survey.csv protected.csv --id-column person --out audit.html
+    bistochastic audit survey.csv protected.csv --knows sex,age=2 --wants income
+    """
+    from bistochastic_survey.files.formats import check_file, read_table
+    from bistochastic_survey.files.protect import kinds
+
+    for name, path in {"original": original, "release": release}.items():
+        check_file(path, name)
+    _check_order(original, release, plan)
+    made, _ = read_own(release, plan, "release")
+    if out is not None:
+        checks.html_path("out", out)
+    key = read_key(key_file)
+    with steps() as progress:
+        progress("reading", 0.0)
+        # Ids are strings, as in `protect`.
+        ids = [options[name] for name in ("id_column", "pseudonym") if options[name]]
+        # A column of strings in one file is a column of strings in the other, too.
+        texts = [*_texts(original, "original"), *_texts(release, "release")]
+        typed = {**dict.fromkeys(ids, "text"), **kinds(made, released=True)}
+        written = replace(dialect, encoding="utf-8")
+        (table, certificate), *more = (
+            _read_released(each, typed, written, texts) for each in (release, *also)
+        )
+        if certificate is not None and certificate.ids is not None and certificate.ids.id_column:
+            ids.append(certificate.ids.id_column)
+        known = {**dict.fromkeys(ids, "text"), **kinds(made)}
+        units = {each.unit for each in made.attributes if each.unit is not None}
+        columns = {*table.schema.names, *known, *units}
+        before = read_table(original, "original", known, columns, dialect=dialect, texts=texts)
+        names = before.schema.names
+        after, *others = (sv.Release(data, about or made)
+                          for data, about in ((table, certificate), *more))  # fmt: skip
+        progress("reading", 1.0)
+        found = sv.audit(
+            before, after, key=key, progress=lambda x: progress("attacking", x),
+            knows=[_knowledge(each, names) for each in knows] or None,
+            wants=columns_named("wants", wants, names) if wants else None, also=others, **options,
+        )  # fmt: skip
+    if out is not None:
+        found.report(out)
+    if as_json:
+        say_json({"findings": [asdict(each) for each in found.findings], **asdict(found)})
+    elif out is None:
+        say(str(found))
+    else:
+        what = "contains information about the data: not for release"
+        say(f"{shown(out)}: the audit of {found.records:,} records, which {what}")
+        worst = list(enumerate(found.findings, 1))[:_SHOWN]
+        say("\n".join(["Findings, the worst first:", *(f"  {i}. {each}" for i, each in worst)]))
+    failed = () if fail_above is None else found.above(fail_above)
+    if failed:
+        say(f"Failed: {len(failed)} attacks beat chance by more than {fail_above:g}", err=True)
+        click.get_current_context().exit(1)
+
+
+def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
+    """Read ``sex,age=2`` as columns with the distance that each may be off."""
+    found = {}
+    for each in columns_named("knows", [typed], names) if typed else []:
+        column, is_rough, far = each.rpartition("=")
+        if each in names or not is_rough:
+            column, far = each, "0"
+        try:
+            found[column] = float(far)
+        except ValueError:
+            raise Refused("--knows", "be like sex,age=2", shown(each)) from None
+    return found
+
+
+def _check_order(original: Path, release: Path, plan: Path | None) -> None:
+    """Raise an error if the certificate is next to the original, and not next to the release."""
+    from bistochastic_survey.files.open import find_certificate
+    from bistochastic_survey.release.embedded import refuse_other_plan
+
+    if find_certificate(release) is not None:
+        return
+    try:
+        found = find_certificate(original)
+        if found is None:
+            return
+        if plan is not None:
+            refuse_other_plan(read_law(plan)[0], found.plan)
+    except ValueError:
+        # The certificate is about another release.
+        return
+    got = "one with a certificate of this plan next to it, while `release` has none"
+    raise Refused("original", "be the file before it was protected", f"{got}: are the two swapped?")
+
+
+def _texts(path: Path, name: str) -> list[str]:
+    """List the columns of strings in a file that has types, which CSV has not."""
+    from bistochastic_survey.files.formats import held_in, open_source
+
+    if path.suffix.lower() == ".csv":
+        return []
+    with closing(open_source(path, name)) as source:
+        return [name for name, held in held_in(source).items() if held == "text"]
+
+
+def _read_released(
+    path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]
+) -> tuple[pa.Table, Certificate | None]:
+    """Read the protected table, and its certificate if there is one."""
+    from bistochastic_survey.files.formats import read_table
+    from bistochastic_survey.files.open import find_certificate
+
+    certificate = find_certificate(path) if path.name else None
+    if certificate is None:
+        say("Note: there is no certificate next to the protected file, so its rows are taken to be "
+            "in the order of the original", err=True)  # fmt: skip
+    known = None if certificate is None else certificate.ids
+    named = [] if known is None else [known.id_column, known.pseudonym]
+    types = {**{name: "text" for name in named if name}, **types}
+    return read_table(path, "release", types, dialect=dialect, texts=texts), certificate

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
+from fractions import Fraction
 from inspect import signature
 from pathlib import Path
 from typing import Any, get_args
 
 import click
+import numpy as np
 from click import argument, option
 
 import bistochastic as bs
 from bistochastic.errors import Refused
 from bistochastic_survey.cli.group import main, say, say_json
 from bistochastic_survey.cli.inputs import PLANS, read_law
-from bistochastic_survey.cli.options import json_option
-from bistochastic_survey.cli.typed import from_words, is_file, read_table, value
+from bistochastic_survey.cli.options import json_option, number
+from bistochastic_survey.wording import shown
+
+_FILES = (".csv", ".npy", ".npz")
+# How the text of a parameter is read: a number, a vector, or a file with a table.
+_NUMBERS = ("size", "k", "epsilon", "beta", "keep", "temperature", "i", "j", "alphas")
+_VECTORS = ("sizes", "targets", "first_row", "kernel", "weights")
+_TABLES = ("cost", "array")
 
 
 class _Grouped(click.Command):
@@ -127,3 +136,90 @@ def _short(parameters: dict[str, Any]) -> str:
         return str(x)
 
     return ", ".join(f"{name}={value(x)}" for name, x in parameters.items()) or "nothing"
+
+
+def value(name: str, text: str) -> Any:
+    """Read the value of a parameter from its text."""
+    if name == "cost" and text == "ordinal":
+        return text
+    if name in _TABLES:
+        return read_table(text)
+    if name in _VECTORS or (name == "alphas" and "," in text):
+        return [number(part) for part in text.split(",")]
+    return number(text)
+
+
+def is_file(words: str, endings: tuple[str, ...] = _FILES) -> bool:
+    """Whether what was typed names a file rather than a family."""
+    return words.lower().endswith(endings) and "=" not in words
+
+
+def from_words(words: str) -> bs.Matrix:
+    """Build a matrix from "family name=value name=value", or read it from a file."""
+    if is_file(words):
+        return bs.dense(read_table(words))
+    family, *pairs = words.split() or [""]
+    given: dict[str, object] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or name not in (*_NUMBERS, *_VECTORS, *_TABLES) or name in given:
+            got = "no =" if not equals else "a name twice" if name in given else "an unknown name"
+            raise Refused(shown(pair), "be name=value, once for a name", got)
+        given[name] = value(name, text)
+    return bs.build(family, **given)
+
+
+def read_table(path: str) -> np.ndarray:
+    """Read a square table from a CSV, NPY or NPZ file."""
+    file, name = Path(path), shown(path)
+    kind = file.suffix.lower()
+    if kind not in _FILES:
+        raise Refused(name, f"end in {', '.join(_FILES)}", kind or "no ending")
+    if not file.is_file():
+        raise Refused(name, "be a file", "none there")
+    if kind == ".csv":
+        try:
+            # A mark at the beginning, as spreadsheets write it, is not a part of the first number.
+            text = file.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise Refused(name, "be readable", error.strerror) from None
+        except UnicodeDecodeError as error:
+            raise Refused(name, "be readable UTF-8 text", f"none at byte {error.start}") from None
+        return _csv(name, text.splitlines())
+    try:
+        # A header is read as Python code, and what Python warns of in there says nothing to a user.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loaded = np.load(file, allow_pickle=False)
+            if kind == ".npy":
+                return np.asarray(loaded)
+            if not isinstance(loaded, np.lib.npyio.NpzFile):
+                raise TypeError
+            with loaded as arrays:
+                found = [np.asarray(arrays[each]) for each in arrays.files]
+    except MemoryError:
+        raise
+    except Exception as error:
+        # NumPy's parser raises many errors for a broken header: all mean that it has no numbers.
+        got = f"one that NumPy refuses ({type(error).__name__})"
+        raise Refused(name, f"be a whole {kind} file of numbers", got) from None
+    if len(found) != 1:
+        raise Refused(name, "hold one array", len(found))
+    return found[0]
+
+
+def _csv(name: str, lines: list[str]) -> np.ndarray:
+    rows: list[list[int | float | Fraction]] = []
+    for line in filter(str.strip, lines):
+        rows.append([])
+        for part in line.split(","):
+            try:
+                rows[-1].append(number(part.strip()))
+            except click.BadParameter:
+                got = f"none in row {len(rows) - 1}, column {len(rows[-1])}"
+                raise Refused(name, "hold numbers", got) from None
+    if len({len(row) for row in rows}) != 1:
+        raise Refused(name, "have rows of one length", "several or none")
+    if any(isinstance(each, float) for row in rows for each in row):
+        return np.array(rows, float)
+    return np.asarray(rows)

@@ -1,4 +1,4 @@
-"""Options that several commands have, and the tables that they print."""
+"""Options that several commands have, what is typed for them, and the tables that they print."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from fractions import Fraction
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import option
 
+from bistochastic.errors import Refused
 from bistochastic_survey.cli.group import say, say_json
-from bistochastic_survey.cli.typed import columns_named, number
 from bistochastic_survey.files.csv_dialect import Dialect
+from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import numpy as np
 
     from bistochastic_survey.analysis.design import Design
@@ -33,6 +33,56 @@ file_argument = click.argument("file", type=FILE)
 json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
 plan_option = option("--plan", type=FILE,
                      help="The plan of a file that has no certificate beside it.")  # fmt: skip
+
+
+def number(text: str) -> int | float | Fraction:
+    """Read a number as it is written: 3, 0.65 or 2/3."""
+    try:
+        if "/" in text:
+            return Fraction(text)
+        try:
+            return int(text)
+        except ValueError:
+            return float(text)
+    except (ValueError, ZeroDivisionError):
+        raise click.BadParameter(f"{text!r} is not a number") from None
+
+
+def split(option: str, typed: str) -> list[str]:
+    """Split at commas; quotes keep a comma, as in CSV."""
+    try:
+        [found] = csv.reader([typed], strict=True, skipinitialspace=True)
+    except (csv.Error, ValueError):
+        must = "be names with commas between them"
+        raise Refused(f"--{option}", must, "a quote that does not end, or a line end") from None
+    return found
+
+
+def columns_named(option: str, given: Sequence[str], known: Collection[str]) -> list[str]:
+    """List the columns that an option names, which may be given several times.
+
+    The name of a column is that column; anything else is split at commas.
+    """
+    found: list[str] = []
+    for typed in given:
+        parts = [typed] if typed in known else split(option, typed)
+        found += [each if each in known else each.strip() for each in parts]
+    return found
+
+
+def conditions(where: Sequence[str], known: Collection[str]) -> dict[str, list[str]]:
+    """Read ``sex=F,M`` as a column and categories; if names have an =, the longest that fits."""
+    found: dict[str, list[str]] = {}
+    for typed in where:
+        fits = [name for name in known if typed.startswith(f"{name}=")]
+        column = max(fits, key=len, default=typed.partition("=")[0])
+        levels = typed[len(column) + 1 :]
+        if "=" not in typed or not column or not levels:
+            raise Refused("--where", "be like column=category,category", shown(typed))
+        if column in found:
+            raise Refused("--where", "name a column once", f"`{shown(column)}` twice")
+        found[column] = split("where", levels)
+    return found
 
 
 def columns_option(name: str, help: str, *, required: bool = False) -> _Option:
