@@ -28,7 +28,7 @@ from bistochastic_survey.audit.codes import (
     moved_among_classes,
 )
 from bistochastic_survey.audit.findings import OTHER
-from bistochastic_survey.audit.pairing import Pairs, pair_rows, same_codes, same_people
+from bistochastic_survey.audit.pairing import pair_rows, same_codes, same_people
 from bistochastic_survey.audit.results import Audit, Linkage, Part, Pooled, Rate
 from bistochastic_survey.audit.steps import Steps
 from bistochastic_survey.progress import watched
@@ -63,13 +63,13 @@ def attack(
         steps = Steps(tell)
         pairs = pair_rows(original, release, **matching)
         evidence = gather_evidence(pairs, plan, steps)
-        if pairs.how == "nothing":
+        if not evidence.paired:
             for channel in evidence.channels:
                 guesses.refuse_other_counts(channel)
             [(_, drawn), *_] = releases(evidence.channels, rng)
             evidence = replace(evidence, channels=tuple(drawn))
         intruders = scenarios.read(evidence, asked["knows"], asked["wants"])
-        others = _others(original, asked["also"], pairs, matching)
+        others = _others(original, asked["also"], evidence, matching)
         per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
         guessed = [guesses.guess(channel, level, max(per_person, channel.sharing))
                    for channel in steps.over("guess", evidence.channels)]  # fmt: skip
@@ -80,7 +80,7 @@ def attack(
         chosen = _targets(evidence.rows, many, rng)
         found = [scenarios.run(evidence, each, chosen, level, rng)
                  for each in steps.over("scenarios", intruders)]  # fmt: skip
-        links += _between(pairs, evidence, others, level, many, rng)
+        links += _between(evidence, others, level, many, rng)
         made = Audit(
             plan=plan.name,
             records=evidence.rows,
@@ -90,7 +90,7 @@ def attack(
             linkages=tuple(links),
             giveaways=tuple(given),
             neighbours=tuple(unprotected.neighbours(evidence)),
-            repeats=unprotected.repeats(pairs, evidence),
+            repeats=unprotected.repeats(evidence),
             disclosures=tuple(
                 d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
             ),
@@ -98,11 +98,11 @@ def attack(
             notes=(*evidence.notes, *notes),
             unforeseen=evidence.unforeseen,
             scenarios=tuple(found),
-            pooled=tuple(_pooled(pairs, evidence, others, level, rng, steps)),
+            pooled=tuple(_pooled(evidence, others, level, rng, steps)),
         )
         if tell is not None:
             tell(1.0)
-        return _predicted_only(made) if pairs.how == "nothing" else made
+        return made if evidence.paired else _predicted_only(made)
 
 
 def _predicted_only(audit: Audit) -> Audit:
@@ -127,13 +127,13 @@ def _predicted_only(audit: Audit) -> Audit:
 
 
 def _others(
-    original: object, also: object, pairs: Pairs, matching: Mapping[str, object]
-) -> list[tuple[Pairs, Evidence]]:
+    original: object, also: object, evidence: Evidence, matching: Mapping[str, object]
+) -> list[Evidence]:
     """Other releases: of the same file, or a pair of another wave and its release."""
     found = []
     if isinstance(also, Release | str) or not isinstance(also, list | tuple):
         raise RefusedType("also", "be a list of releases", type(also).__name__)
-    if also and pairs.how == "nothing":
+    if also and not evidence.paired:
         raise Refused("also", "come with rows that can be paired", "shuffled rows")
     for each in also:
         wave, release = each if isinstance(each, tuple) and len(each) == 2 else (original, each)
@@ -142,23 +142,23 @@ def _others(
         paired = pair_rows(wave, release, **{**matching, "shuffled": None})
         if paired.how == "nothing":
             raise Refused("also", "hold rows that can be paired", "shuffled rows")
-        if wave is not original and (pairs.id_column is None or paired.id_column is None):
+        if wave is not original and None in (evidence.pairs.id_column, paired.id_column):
             raise Refused("id_column", "match the people of both waves", "none")
-        evidence = gather_evidence(paired, release.plan, Steps(None))
-        for channel in evidence.channels:
+        other = gather_evidence(paired, release.plan, Steps(None))
+        for channel in other.channels:
             # It raises an error for reports that the plan does not give.
             guesses.guess(channel, 0.5, channel.sharing)
-        found.append((paired, evidence))
+        found.append(other)
     return found
 
 
 def _pooled(
-    pairs: Pairs, evidence: Evidence, others: list[tuple[Pairs, Evidence]], level: float,
-    rng: np.random.Generator, steps: Steps,
-) -> list[Pooled]:  # fmt: skip
+    evidence: Evidence, others: list[Evidence], level: float, rng: np.random.Generator, steps: Steps
+) -> list[Pooled]:
     """Pool records by each unprotected column that groups few of them, and several releases."""
     grouping = {c.name: c.codes for c in (*evidence.clear, *evidence.added)
                 if evidence.rows / MANY < c.size < evidence.rows}  # fmt: skip
+    pairs = evidence.pairs
     people = pairs.people
     if people is not None and pairs.shows_people and int(people.max()) < evidence.rows - 1:
         name = str(pairs.id_column if pairs.how != "pseudonym" else pairs.pseudonym)
@@ -171,9 +171,9 @@ def _pooled(
             made = [replace(each, single=each.worst.observed) for each in made]
         found += made
     if others:
-        groups, shared = _people_of(pairs, others)
+        groups, shared = _people_of([evidence, *others])
         for channel in evidence.channels:
-            same = [c for _, each in others for c in each.channels if c.columns == channel.columns]
+            same = [c for each in others for c in each.channels if c.columns == channel.columns]
             if len(same) == len(others):
                 every = [channel, *same]
                 if not shared:
@@ -186,30 +186,27 @@ def _pooled(
 
 
 def _between(
-    pairs: Pairs, evidence: Evidence, others: list[tuple[Pairs, Evidence]], level: float,
-    many: int | None, rng: np.random.Generator,
+    evidence: Evidence, others: list[Evidence], level: float, many: int | None,
+    rng: np.random.Generator,
 ) -> Iterator[Linkage]:  # fmt: skip
     """Link rows to those of each other release, by the protected columns as they are published.
 
     The class of a number stays though the number does not, so both are tried.
     """
-    for other, theirs in others:
-        then = {channel.columns: channel for channel in theirs.channels}
+    for other in others:
+        then = {channel.columns: channel for channel in other.channels}
         both = [(c, then[c.columns]) for c in evidence.channels if c.columns in then]
-        people = _people_of(pairs, [(other, theirs)])[0]
+        mine, theirs = _people_of([evidence, other])[0]
+        one, two = evidence.pairs.released, other.pairs.released
         targets = _targets(evidence.rows, SAMPLED if many is None else many, rng)
         columns = tuple(column for channel, _ in both for column in channel.columns)
-        as_published = {c: same_codes(pairs.released, other.released, c)[:2] for c in columns}
-        by_class = {one.columns[0]: (_seen(one), _seen(two)) for one, two in both
-                    if one.attribute._has_numbers
-                    and one.attribute.axes == two.attribute.axes}  # fmt: skip
+        as_published = {c: same_codes(one, two, c)[:2] for c in columns}
+        by_class = {c.columns[0]: (_seen(c), _seen(d)) for c, d in both
+                    if c.attribute._has_numbers and c.attribute.axes == d.attribute.axes
+                    }  # fmt: skip
         ways = [as_published, {**as_published, **by_class}] if by_class else [as_published]
-        found = [
-            linkage.between(
-                list(way.values()), (people[0], people[1]), targets, columns, confidence=level
-            )
-            for way in ways
-        ]
+        found = [linkage.between([*way.values()], (mine, theirs), targets, columns, level)
+                 for way in ways]  # fmt: skip
         best = [each for each in found if each is not None]
         yield from sorted(best, key=lambda each: -each.first.observed)[:1]
 
@@ -219,14 +216,14 @@ def _seen(channel: Channel) -> Codes:
     return np.where(channel.answered, channel.reports, channel.size)
 
 
-def _people_of(pairs: Pairs, others: list[tuple[Pairs, Evidence]]) -> tuple[list[Codes], bool]:
+def _people_of(releases: list[Evidence]) -> tuple[list[Codes], bool]:
     """The number of the person of every row, over all releases; and whether noise is shared."""
-    every = [pairs, *(each for each, _ in others)]
+    every = [each.pairs for each in releases]
     keys = {each.key_used for each in every}
     shared = len(keys) == 1 and None not in keys and all(each.memoised for each in every)
     if all(each.id_column is not None for each in every):
         return same_people(every), shared
-    rows = np.arange(pairs.original.rows)
+    rows = np.arange(releases[0].rows)
     return [rows if each.places is None else each.places for each in every], shared
 
 

@@ -134,7 +134,7 @@ class Numbers:
 class Evidence:
     """All that is attacked."""
 
-    rows: int
+    pairs: Pairs
     channels: tuple[Protected, ...]
     clear: tuple[Clear, ...]
     numbers: tuple[Numbers, ...]
@@ -145,8 +145,16 @@ class Evidence:
     """Columns that the release alone has, so that nobody can be traced by them."""
     unforeseen: tuple[str, ...] = ()
     """A sentence for each column in the release that the plan does not put there."""
-    ordered: bool = True
-    """Whether the order of the rows is that of the release."""
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return self.pairs.original.rows
+
+    @property
+    def paired(self) -> bool:
+        """Whether rows are paired, so that their order is that of the release."""
+        return self.pairs.how != "nothing"
 
 
 def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
@@ -183,8 +191,8 @@ def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
         unforeseen += [f"`{shown(name)}` is in the release, {what}"] * bool(what)
     groups = [e.groups.column for e in plan.attributes if e.groups is not None]
     return Evidence(
-        pairs.original.rows, tuple(channels), tuple(clear), tuple(numbers),
-        tuple(dict.fromkeys(groups)), tuple(notes), tuple(added), tuple(unforeseen), paired,
+        pairs, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(groups)),
+        tuple(notes), tuple(added), tuple(unforeseen),
     )  # fmt: skip
 
 

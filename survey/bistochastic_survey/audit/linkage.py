@@ -177,7 +177,6 @@ def between(
     people: tuple[Codes, Codes],
     targets: Codes,
     columns: tuple[str, ...],
-    *,
     confidence: float,
 ) -> Linkage | None:
     """Link rows of one release to rows of another; None if no target is in both.

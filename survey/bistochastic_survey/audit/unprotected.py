@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from bistochastic_survey.audit.codes import Codes, Evidence, cut, together
 from bistochastic_survey.audit.guesses import count_hits, rate
-from bistochastic_survey.audit.pairing import Pairs
 from bistochastic_survey.audit.results import Giveaway, Neighbours, Repeats
 from bistochastic_survey.audit.steps import Steps
 from bistochastic_survey.checks import Array
@@ -93,7 +92,7 @@ def visible(evidence: Evidence) -> list[tuple[str, Codes, Codes | None]]:
         found.append((ALL, together([codes for _, codes, _ in short]), None))
     found += short
     found += [(each.name, cut(each.released, most), None) for each in evidence.numbers]
-    if evidence.ordered:
+    if evidence.paired:
         found.append((ORDER, cut(np.arange(evidence.rows, dtype=np.float64), most), None))
     return found
 
@@ -148,7 +147,7 @@ def rank_correlation(values: Array) -> float:
 def neighbours(evidence: Evidence) -> list[Neighbours]:
     """The order of the rows, as a reader of the release sees it."""
     n, found = evidence.rows, []
-    if n < 3 or not evidence.ordered:
+    if n < 3 or not evidence.paired:
         return []
     for channel in evidence.channels:
         truths = channel.truths[channel.answered]
@@ -162,11 +161,12 @@ def neighbours(evidence: Evidence) -> list[Neighbours]:
     return found
 
 
-def repeats(pairs: Pairs, evidence: Evidence) -> Repeats | None:
+def repeats(evidence: Evidence) -> Repeats | None:
     """People with several rows; None if no ids are known."""
-    if pairs.people is None or pairs.id_column is None:
-        return None
+    pairs = evidence.pairs
     people = pairs.people
+    if people is None or pairs.id_column is None:
+        return None
     counts = np.bincount(people)
     redrawn = np.zeros(len(counts), bool)
     for channel in evidence.channels:
