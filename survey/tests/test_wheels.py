@@ -98,14 +98,15 @@ def test_a_wheel_of_the_toolkit_without_a_file_is_refused(tmp_path: Path, name: 
         wheels.looked_into_toolkit(a_toolkit_wheel(tmp_path, name))
 
 
-def test_the_wheel_of_the_toolkit_would_hold_every_template() -> None:
+def test_the_wheel_of_the_toolkit_would_hold_templates_and_words() -> None:
     builders = pytest.importorskip("hatchling.builders.wheel")
     files = builders.WheelBuilder(str(wheels.TOOLKIT)).recurse_included_files()
     held = {Path(each.distribution_path).as_posix() for each in files}
-    found = sorted((wheels.TOOLKIT / "bistochastic_survey").rglob("*.j2"))
-    templates = {each.relative_to(wheels.TOOLKIT).as_posix() for each in found}
-    assert templates
-    assert templates <= held
+    found = (wheels.TOOLKIT / "bistochastic_survey").rglob("*.*")
+    data = {file.relative_to(wheels.TOOLKIT).as_posix() for file in found
+            if file.suffix in (".j2", ".json", ".toml")}  # fmt: skip
+    assert {Path(name).suffix for name in data} == {".j2", ".json", ".toml"}
+    assert data <= held
 
 
 def test_a_wheel_without_the_list_of_its_crates_is_refused(tmp_path: Path) -> None:

@@ -10,14 +10,7 @@ import numpy as np
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.audit import (
-    guesses,
-    linkage,
-    numbers,
-    pooling,
-    scenarios,
-    unprotected,
-)
+from bistochastic_survey.audit import guesses, linkage, numbers, pooling, scenarios, unprotected
 from bistochastic_survey.audit.attributes import marginal, releases
 from bistochastic_survey.audit.codes import (
     Channel,

@@ -25,14 +25,7 @@ from bistochastic_survey.plan.published import certain, protected, unprotected
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.certificate import BLOCKS, Certificate
 from bistochastic_survey.release.run import package
-from bistochastic_survey.report.column import (
-    TABLED,
-    Column,
-    epsilon,
-    grouped,
-    merged,
-    pictures,
-)
+from bistochastic_survey.report.column import TABLED, Column, epsilon, grouped, merged, pictures
 from bistochastic_survey.report.precision import SHARES, Precision, errors
 from bistochastic_survey.report.sentences import becomes, category, count, names, points, rounded
 from bistochastic_survey.report.suspicion import MANY, STATED, after, exponential, percent
