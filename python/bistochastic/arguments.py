@@ -38,7 +38,11 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
         raise TypeError(f"{must}; got a column of categories, whose own codes may be meant")
     try:
         own = isinstance(given, np.ndarray | list | tuple)
-        found = None if own else _numbers_of(np.asarray(given))
+        found = None if own else np.asarray(given)
+        if found is not None and found.dtype.kind == "O" and found.ndim and found.size:
+            # Objects that are all numbers are numbers.
+            plain = set(map(type, found.flat)) <= _NUMBERS | {bool}
+            found = np.array(found.tolist()) if plain else found
         missing = _masked(given) if found is None else _lost(found)
         if missing is None or not missing.any():
             return np.asarray(given) if found is None else found
@@ -67,12 +71,6 @@ def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
         if not np.array_equal(np.asarray(each), np.arange(len(each))):
             got = "labels that are not 0, 1, 2 and so on; to_numpy() leaves them out"
             raise Refused(name, "be in the order of the codes", got)
-
-
-def _numbers_of(found: np.ndarray) -> np.ndarray:
-    if found.dtype.kind == "O" and found.ndim and set(map(type, found.flat)) <= _NUMBERS | {bool}:
-        return np.array(found.tolist()) if found.size else found
-    return found
 
 
 def _lost(found: np.ndarray) -> NDArray[np.bool_] | None:

@@ -455,7 +455,14 @@ def derive(key: Key, purpose: Literal["rows", "units", "numbers", "column"], *la
     if len(labels) != len(wanted):
         must = f"be {', '.join(wanted)} to derive a key for {purpose}"
         raise RefusedType("labels", must, len(labels))
-    read = [_label(name, given) for name, given in zip(wanted, labels, strict=True)]
+    read: list[Any] = []
+    for name, given in zip(wanted, labels, strict=True):
+        if name == "place":
+            read.append(_number(name, given, 0))
+        elif name == "columns":
+            read.append([_text(name, each) for each in arguments.items(name, _NAMES, given)])
+        else:
+            read.append(_typed(name, given, np.uint64) if name == "words" else _text(name, given))
     if purpose == "column":
         return _core.plan_column_key(key, *read)
     return _core.plan_key(key, purpose, read[0], read[1:])
@@ -467,14 +474,6 @@ _PURPOSES = {
     "numbers": ("plan", "columns", "place"),
     "column": ("plan", "release", "column", "kind", "words"),
 }
-
-
-def _label(name: str, given: Any) -> Any:
-    if name == "place":
-        return _number(name, given, 0)
-    if name == "columns":
-        return [_text(name, each) for each in arguments.items(name, _NAMES, given)]
-    return _typed(name, given, np.uint64) if name == "words" else _text(name, given)
 
 
 def pseudonyms(ids: Ids, key: Key, *, plan: str) -> NDArray[np.uint8]:

@@ -342,7 +342,12 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
     """Compute the share of records and draws by move, from the furthest down to the furthest up."""
     match composition(matrix):
         case Mixture() as mixture:
-            return _sum([weight * found(part) for weight, part in mixture])
+            parts = [weight * found(part) for weight, part in mixture]
+            out = np.zeros(max(map(len, parts)))
+            for part in parts:
+                short = (len(out) - len(part)) // 2
+                out[short : len(out) - short] += part
+            return out
         case Kron() as kron:
             return _of_axes([(factor.size, found(factor)) for factor in kron.parts])
         case Product():
@@ -358,7 +363,7 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
     if (exchange := structure.swap(matrix)) is not None:
         reach, moved = abs(exchange.i - exchange.j), float((1 - exchange.keep) / n)
         _refuse_wide(reach)
-        out: Array = np.zeros(2 * reach + 1)
+        out = np.zeros(2 * reach + 1)
         out[0] = out[-1] = moved
         out[reach] += 1 - 2 * moved if reach else 1.0
         return out
@@ -374,15 +379,6 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
     if (row := structure.first_row(matrix)) is not None:
         return moves_of_row(row.shares(), n)
     return _of_entries(matrix)
-
-
-def _sum(parts: list[Array]) -> Array:
-    longest = max(len(part) for part in parts)
-    out = np.zeros(longest)
-    for part in parts:
-        short = (longest - len(part)) // 2
-        out[short : longest - short] += part
-    return out
 
 
 def _of_axes(axes: list[tuple[int, Array]]) -> Array:

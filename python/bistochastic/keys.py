@@ -103,7 +103,12 @@ class KeySource(Shown):
             yield source
         finally:
             _READ.pop(source, None)
-            _erase(path)
+            with contextlib.suppress(FileNotFoundError):
+                with path.open("r+b") as file:
+                    file.write(b"\0" * 65)
+                    file.flush()
+                    os.fsync(file.fileno())
+                path.unlink()
 
     @classmethod
     def _of(cls, kind: str, place: str, fingerprint: str | None) -> Self:
@@ -156,7 +161,18 @@ def read_key(key: object, *, allow_insecure: object = False) -> _core.Key:
 
 def _found(kind: str, place: str) -> _core.Key:
     if kind == "call":
-        return _called(place)
+        import importlib
+
+        module, _colon, name = place.partition(":")
+        try:
+            function = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError):
+            must = f"come from {shown(place)}"
+            raise Refused("key", must, "no function of that name in this process") from None
+        key = function()
+        if not isinstance(key, _core.Key):
+            raise RefusedType("key", "be a Key", f"{type(key).__name__} from {shown(place)}")
+        return key
     if kind == "env":
         path = os.environ.get(place)
         if path is None:
@@ -172,30 +188,6 @@ def _found(kind: str, place: str) -> _core.Key:
         named = shown(place) if kind == "file" else "the path that the variable holds"
         raise FileNotFoundError(f"`key` must be a file on every machine; got none at {named}")
     return _core.Key.from_file(place)
-
-
-def _called(place: str) -> _core.Key:
-    import importlib
-
-    module, _colon, name = place.partition(":")
-    try:
-        function = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError):
-        must = f"come from {shown(place)}"
-        raise Refused("key", must, "no function of that name in this process") from None
-    key = function()
-    if not isinstance(key, _core.Key):
-        raise RefusedType("key", "be a Key", f"{type(key).__name__} from {shown(place)}")
-    return key
-
-
-def _erase(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        with path.open("r+b") as file:
-            file.write(b"\0" * 65)
-            file.flush()
-            os.fsync(file.fileno())
-        path.unlink()
 
 
 def _absolute(path: object) -> Path:

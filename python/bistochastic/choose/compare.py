@@ -65,15 +65,12 @@ class Comparison(Shown):
                 found.append(f"{name}: {', '.join(dict.fromkeys(best))}")
         return f"Best in {'; '.join(found)}" if found else ""
 
-    def _legend(self) -> str:
+    def __repr__(self) -> str:
         seen = {entry.status for profile in self.profiles for entry in profile}
         said = [("bound", "* a bound"), ("not computed", "- not computed")]
         legend = "; ".join(text for status, text in said if status in seen)
-        return "\n".join(line for line in (self._best(), legend) if line)
-
-    def __repr__(self) -> str:
-        legend = self._legend()
-        return table(self.header, self.rows()) + (f"\n\n{legend}" if legend else "")
+        below = "\n".join(line for line in (self._best(), legend) if line)
+        return table(self.header, self.rows()) + (f"\n\n{below}" if below else "")
 
 
 def _error(matrix: Matrix) -> float:

@@ -73,17 +73,14 @@ class Patience:
     @contextmanager
     def watched(self) -> Iterator[Self]:
         """Return the same, with a line if no function receives the gap."""
-        with watched("estimating", self.progress, words=_words) as tell:
+        words = "gap {:.1e} nats per record".format
+        with watched("estimating", self.progress, words=words) as tell:
             yield replace(self, progress=tell)
 
     def tell(self, gap: float) -> None:
         """Pass on the gap that the search has come to."""
         if callable(self.progress):
             self.progress(gap)
-
-
-def _words(gap: float) -> str:
-    return f"gap {gap:.1e} nats per record"
 
 
 def maximum(matrix: Matrix, reports: Array, patience: Patience) -> tuple[Array, float, int]:

@@ -76,7 +76,7 @@ def _inverse_squares(matrix: Matrix) -> float | None:
     r = matrix.size
     own, basis = operators.operator(matrix), operators.basis(matrix)
     try:
-        row = matrix.row(0) if basis in ("cyclic", "cosine") else None
+        row = matrix.row(0) if basis in ("cyclic", "cosine") else np.empty(0)
     except Refused:
         # A row of very many nested parts.
         return None

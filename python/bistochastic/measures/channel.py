@@ -49,9 +49,9 @@ def _capacity(
 ) -> Capacity:
     r = matrix.size
     at_uniform = mutual_information(matrix)
-    kron = composition(matrix)
-    if isinstance(kron, Kron):
-        each = [known(factor) for factor in wide_factors(kron)]
+    made = composition(matrix)
+    if isinstance(made, Kron):
+        each = [known(factor) for factor in wide_factors(made)]
         bits = math.fsum(part.bits for part in each)
         how = "; ".join(sorted({part.how for part in each if part.how}))
         return Capacity(bits, math.fsum(part.gap for part in each), how)
@@ -69,24 +69,22 @@ def _capacity(
         certain = matrix.is_exact and not matrix.padding
         return Capacity(at_uniform, 0.0 if certain else math.inf, "")
     if found is None:
-        return _by_parts(matrix, known)
+        # Processing loses information, and capacity is convex in the matrix.
+        match made:
+            case Product(parts=parts):
+                bits, how = min(known(part).bits for part in parts), "from the factors"
+            case Mixture() as mixture:
+                bits = math.fsum(weight * known(part).bits for weight, part in mixture)
+                how = "from the parts"
+            case _:
+                bits, how = log2_up(r), "from the size"
+        return Capacity(bits, math.inf, how)
     if found.row_bits is None:
         # No prior beats the divergence of the worst row from the uniform report.
         bits = max(0.0, log2_up(r) - found.worst_row[1])
         gap = bits - at_uniform if matrix.is_exact else math.inf
         return Capacity(bits, gap, "from the worst row")
     return _blahut_arimoto(matrix, found, full=full)
-
-
-def _by_parts(matrix: Matrix, known: Callable[[Matrix], Capacity]) -> Capacity:
-    """Processing loses information, and capacity is convex in the matrix."""
-    match composition(matrix):
-        case Product(parts=parts):
-            return Capacity(min(known(part).bits for part in parts), math.inf, "from the factors")
-        case Mixture() as mixture:
-            bits = math.fsum(weight * known(part).bits for weight, part in mixture)
-            return Capacity(bits, math.inf, "from the parts")
-    return Capacity(log2_up(matrix.size), math.inf, "from the size")
 
 
 def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:

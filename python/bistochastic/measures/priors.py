@@ -117,20 +117,16 @@ def best_guess(matrix: Matrix, prior: Array, peaks: Fraction | None) -> tuple[fl
     if r <= TABLE:
         return _up(math.fsum((prior[:, None] * matrix.to_dense()).max(axis=0))), True
     if (steps := structure.steps(matrix)) is not None:
-        joint = _joint_of_steps(steps, prior)
+        # ``prior_u p_uv`` for u = v - 1, v, v + 1.
+        alphas = np.broadcast_to(steps.counts.astype(float), r - 1)
+        step = np.concatenate([[0.0], alphas, [0.0]]) / steps.total
+        left, right = np.roll(prior, 1) * step[:-1], np.roll(prior, -1) * step[1:]
+        joint = [left, prior * (1 - step[:-1] - step[1:]), right]
         return _up(math.fsum(np.maximum.reduce(joint))), True
     if peaks is None:
         return 1.0, False
     # A reported value multiplies the probability of a guess by at most the sum of the peaks.
     return min(1.0, _up(top * float(peaks))), False
-
-
-def _joint_of_steps(steps: structure.Vector, prior: Array) -> list[Array]:
-    """Compute ``prior_u p_uv`` for u = v - 1, v, v + 1."""
-    alphas = np.broadcast_to(steps.counts.astype(float), len(prior) - 1)
-    step = np.concatenate([[0.0], alphas, [0.0]]) / steps.total
-    left, right = np.roll(prior, 1) * step[:-1], np.roll(prior, -1) * step[1:]
-    return [left, prior * (1 - step[:-1] - step[1:]), right]
 
 
 def _up(x: float) -> float:
