@@ -28,6 +28,10 @@ FILE = HERE / "clients" / "vectors.json"
 KEY = bytes(range(32))
 ZEROS = protocol.NO_MATRIX
 RECORDS = 18
+# Kinds of ids, and the types that plans name.
+KINDS: dict[str, Literal["integer", "string", "bytes"]] = {
+    "integer": "integer", "text": "string", "bytes": "bytes",
+}  # fmt: skip
 # Rows and ids that are tried to find one whose first word leaves the reported value undecided.
 TRIED = 1500
 
@@ -316,7 +320,35 @@ def make() -> dict[str, Any]:
         ],
         "plans": written,
         "tables_of_clients": [of_one_table(matrix) for matrix in [*matrices()[:-4], *more]],
+        "id_types": [of_one_type(kind) for kind in KINDS],
     }
+
+
+def typed(kind: str) -> sv.Plan:
+    """A plan that names the type of its ids."""
+    sex = sv.Categorical("sex", ["F", "M"], matrix=bs.randomized_response(2, keep=Fraction(3, 4)))
+    return sv.Plan([sex], name="typed", id_type=KINDS[kind])
+
+
+def of_one_type(kind: str) -> dict[str, Any]:
+    """The client plan, the digest that devices compute, answers, and ids that are refused."""
+    client = json.loads(typed(kind).client_json())
+    used = {name: value for name, value in client.items() if name not in ("digest", "id_type")}
+    text = json.dumps(used, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    spelled = {each: (7, "7", b"7")[i] for i, each in enumerate(KINDS)}
+    written = {each: id.hex() if isinstance(id, bytes) else str(id) for each, id in spelled.items()}
+    records = [
+        {
+            "id": written[kind],
+            "kind": kind,
+            "record": {"sex": sex},
+            "reported": protocol.respond(client, KEY, {"sex": sex}, spelled[kind]),
+        }
+        for sex in ("F", "M")
+    ]
+    refused = [[each, id] for each, id in written.items() if each != kind]
+    digest = protocol.blake3(text.encode()).hex()
+    return {"plan": client, "digest": digest, "records": records, "refused": refused}
 
 
 def of_one_table(matrix: bs.Matrix) -> dict[str, Any]:

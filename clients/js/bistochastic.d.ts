@@ -52,6 +52,8 @@ export interface ClientPlan {
   keep: "*" | string[];
   drop: string[];
   attributes: Attribute[];
+  /** The type of ids, an integer being a `number` or a `bigint`; another type throws. */
+  id_type?: "string" | "integer" | "bytes";
 }
 
 export type Value = string | number | bigint | boolean | null | undefined;
@@ -73,7 +75,7 @@ export function respond(
   options?: Options,
 ): Record<string, Value>;
 
-/** 64 hexadecimal digits of everything that a device uses of a plan. Store them, and pass them as `after`. */
+/** 64 hexadecimal digits of everything that decides the reported values of a plan. Store them, and pass them as `after`. */
 export function digestOf(plan: ClientPlan): string;
 
 /** 32 secret bytes for this device. Store them in its key store, and never share them. */

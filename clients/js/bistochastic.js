@@ -246,9 +246,11 @@ const plans = new WeakMap();
 function prepare(plan) {
   if (plan?.protocol !== 1) fail(`\`plan\` must be of protocol 1; got ${plan?.protocol}`);
   if (!plans.has(plan)) {
-    const { digest: _, ...used } = plan, text = canonical(used), { name, keep, drop, attributes } = JSON.parse(text);
+    // The type of ids decides no reported value, so a plan that names it is no other plan.
+    const { digest: _, id_type: type, ...used } = plan, text = canonical(used), { name, keep, drop, attributes } = JSON.parse(text);
+    if (type !== undefined && !Object.values(TYPES).includes(type)) fail("`id_type` must be string, integer or bytes; got another value");
     const digest = Array.from(blake3(utf8(text)).subarray(0, 32), (byte) => byte.toString(16).padStart(2, "0")).join("");
-    plans.set(plan, { digest, keep, drop, attributes: attributes.map((attribute) => {
+    plans.set(plan, { digest, type, keep, drop, attributes: attributes.map((attribute) => {
       const columns = attribute.columns.map(columnOf);
       return {
         columns, missing: attribute.missing, groups: attribute.groups && columnOf(attribute.groups),
@@ -262,10 +264,13 @@ function prepare(plan) {
 }
 
 /**
- * 64 hexadecimal digits of everything that a device uses of a plan. Store them, and pass them as `after`.
+ * 64 hexadecimal digits of everything that decides reported values. Store them, and pass them as `after`.
  * The field `digest` of the plan is not used: anyone who changes the plan can copy it.
  */
 export const digestOf = (plan) => prepare(plan).digest;
+
+// The types that a plan may name, by the kind of an id.
+const TYPES = { integer: "integer", text: "string", bytes: "bytes" };
 
 /** The kind of an id, and its 64 bytes under a key. */
 function identify(id) {
@@ -276,6 +281,7 @@ function identify(id) {
   const isString = typeof id === "string" && id.isWellFormed() && !id.endsWith("\0");
   if (!isString && !(id instanceof Uint8Array)) fail("`id` must be an integer of 64 bits, a string or bytes; got another value", TypeError);
   const raw = isString ? utf8(id) : id;
+  if (!raw.length) fail("`id` must not be empty; got an empty one");
   return [isString ? "text" : "bytes", (key, code) => blake3(concat(eights(code), raw), words(key), KEYED)];
 }
 
@@ -285,15 +291,16 @@ function identify(id) {
  * @param {Uint8Array} key 32 secret bytes of this device; never share a key between devices. They are never made a string,
  *   and nothing of them is kept after the call
  * @param {Object} record column -> true value
- * @param {number|bigint|string|Uint8Array} id stable id of the person on this device
+ * @param {number|bigint|string|Uint8Array} id stable id of the person on this device, not empty
  * @param {{after?: string, redraw?: boolean}} options `after`: `digestOf` the plan that was used before
  * @returns {Object} column -> reported value
  */
 export function respond(plan, key, record, id, { after, redraw = false } = {}) {
-  const { digest: own, keep, drop, attributes } = prepare(plan);
+  const { digest: own, type, keep, drop, attributes } = prepare(plan);
   if (!(key instanceof Uint8Array) || key.length !== 32) fail(`\`key\` must be a Uint8Array of 32 bytes; got ${key?.length ?? typeof key}`);
   if (after !== undefined && after !== own && !redraw) fail("`plan` must be the plan of `after`; got another digest");
   const [kind, block] = identify(id), reported = new Map();
+  if (type !== undefined && TYPES[kind] !== type) fail(`\`id\` must be of type ${type}, as id_type of the plan says; got ${TYPES[kind]}`, TypeError);
   for (const { columns, missing, groups, labels, impossible, matrices } of attributes) {
     const given = columns.map(({ name, code }) => (name in record ? code(record[name]) : wrong(name, "be in `record`", "none of that name")));
     const none = given.filter(isMissing).length, more = missing === "category";

@@ -23,8 +23,19 @@ export function check(vectors) {
   // One table at a time, as the only column of a plan.
   for (const { plan, ids } of vectors.tables_of_clients) {
     for (const [kind, id, category, reported] of ids) {
-      same(plan.attributes[0].matrices[0].draw.form, respond(plan, key, { x: category }, READ[kind](id)).x, reported);
+      // The empty string has a draw, and is the id of nobody.
+      if (id === "") fails("empty", () => respond(plan, key, { x: category }, ""), "`id` must not be empty");
+      else same(plan.attributes[0].matrices[0].draw.form, respond(plan, key, { x: category }, READ[kind](id)).x, reported);
     }
+  }
+  for (const { plan, digest, records, refused } of vectors.id_types) {
+    const { id_type: _, ...open } = plan;
+    same("digest with a type", [digestOf(plan), digestOf(open)], [digest, digest]);
+    for (const { id, kind, record, reported } of records) same(plan.id_type, respond(plan, key, record, READ[kind](id), { after: digest }), reported);
+    for (const [kind, id] of refused) {
+      fails(`${plan.id_type}, ${kind}`, () => respond(plan, key, records[0].record, READ[kind](id)), `\`id\` must be of type ${plan.id_type}`);
+    }
+    fails("type", () => digestOf({ ...plan, id_type: "text" }), "`id_type` must be string, integer or bytes");
   }
   const { plan, records: [{ record }] } = vectors.plans[0];
   fails("short key", () => respond(plan, key.subarray(1), record, 1), "`key` must be a Uint8Array of 32 bytes; got 31");
@@ -63,6 +74,8 @@ export function check(vectors) {
   fails("missing", () => respond(plan, key, { ...record, sex: null }, 1), "column `sex`: must hold no missing value");
   fails("impossible", () => respond(plan, key, { ...record, a: "x", b: 2 }, 1), "column `a`: must hold no combination");
   fails("id", () => respond(plan, key, record, 1.5), "`id` must be an integer of 64 bits");
+  for (const id of ["", new Uint8Array()]) fails("empty", () => respond(plan, key, record, id), "`id` must not be empty");
+  for (const id of [null, undefined]) fails("missing", () => respond(plan, key, record, id), "`id` must be an integer");
   fails("surrogate", () => respond(plan, key, record, "\ud800"), "`id` must be an integer");
   return { cases, wrong };
 }

@@ -151,6 +151,23 @@ class Ids:
         known = set(map(type, self._held))
         return frozenset(next((k for k in (str, bytes) if issubclass(t, k)), int) for t in known)
 
+    @property
+    def first_empty(self) -> int | None:
+        """The position of the first id that is an empty string or no bytes; None without one.
+
+        They are ids like others here. In a table, an empty id is mostly one that is missing.
+
+        >>> from bistochastic import backend
+        >>> backend.Ids(["ann", "", "eve"]).first_empty
+        1
+        """
+        if isinstance(self._held, np.ndarray):
+            return None
+        if isinstance(self._held, _core.SpelledIds):
+            return self._held.first_empty
+        empty = (i for i, each in enumerate(self._held) if isinstance(each, str | bytes))
+        return next((i for i in empty if not self._held[i]), None)
+
     def take(self, rows: ArrayLike) -> Ids:
         """Select the ids of some records, by their positions, ``rows``.
 

@@ -56,6 +56,13 @@ impl SpelledIds {
         Ok(list)
     }
 
+    /// The position of the first one without a byte, if any.
+    #[getter]
+    fn first_empty(&self) -> Option<usize> {
+        let all = self.ids.all();
+        (0..all.len()).find(|&i| all.id(i).is_empty())
+    }
+
     /// Copy the ids of some rows.
     fn take(&self, py: Python<'_>, rows: PyReadonlyArray1<'_, i64>) -> PyResult<SpelledIds> {
         let (rows, len) = (rows.as_slice()?, self.ids.all().len());

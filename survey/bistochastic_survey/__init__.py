@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.release.release import Release
+    from bistochastic_survey.release.responder import Responder
     from bistochastic_survey.release.waves import Wave
     from bistochastic_survey.samples import titanic
 
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binned", "Categorical", "Certificate", "Collector", "Design", "Joint", "Ledger", "Numeric",
-    "Plan", "Release", "Wave", "allocate", "audit", "cluster", "open", "titanic", "verify",
+    "Plan", "Release", "Responder", "Wave", "allocate", "audit", "cluster", "open", "titanic",
+    "verify",
 ]  # fmt: skip
 
 # Each is imported at its first use, so that a command or a service starts with what it needs.
@@ -53,6 +55,7 @@ _HOMES = {
     "plan.plan": ("Plan",),
     "release.certificate": ("Certificate",),
     "release.release": ("Release",),
+    "release.responder": ("Responder",),
     "release.waves": ("Wave",),
     "samples": ("titanic",),
 }

@@ -71,7 +71,9 @@ def test_client_plans_follow_their_schema() -> None:
     )
     judge = jsonschema.Draft202012Validator(schema)
     found = json.loads(VECTORS.read_text("utf-8"))
-    plans = [each["plan"] for each in (*found["plans"], *found["tables_of_clients"])]
+    plans = [
+        each["plan"] for each in (*found["plans"], *found["tables_of_clients"], *found["id_types"])
+    ]
     assert len(plans) > 20
     for plan in plans:
         judge.validate(plan)
@@ -88,14 +90,17 @@ def test_node_gives_the_values_of_all_vectors(tmp_path: Path) -> None:
 @needs_node
 def test_node_computes_the_digest_of_the_page(tmp_path: Path) -> None:
     found = json.loads(VECTORS.read_text("utf-8"))
-    plans = [each["plan"] for each in (*found["plans"], *found["tables_of_clients"])]
+    plans = [
+        each["plan"] for each in (*found["plans"], *found["tables_of_clients"], *found["id_types"])
+    ]
     script = f"""import {{ digestOf }} from "./bistochastic.js";
 import {{ readFileSync }} from "node:fs";
-const {{ plans, tables_of_clients: more }} = JSON.parse(readFileSync({json.dumps(str(VECTORS))}));
-console.log(JSON.stringify([...plans, ...more].map(({{ plan }}) => digestOf(plan))));"""
+const found = JSON.parse(readFileSync({json.dumps(str(VECTORS))}));
+const all = [...found.plans, ...found.tables_of_clients, ...found.id_types];
+console.log(JSON.stringify(all.map(({{ plan }}) => digestOf(plan))));"""
     said = json.loads(run(copy(tmp_path), script))
     for plan, digest in zip(plans, said, strict=True):
-        used = {name: value for name, value in plan.items() if name != "digest"}
+        used = {n: value for n, value in plan.items() if n not in ("digest", "id_type")}
         text = json.dumps(used, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         assert protocol.blake3(text.encode()).hex() == digest
 

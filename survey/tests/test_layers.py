@@ -24,8 +24,8 @@ HAND_OVER = {
         "to_json"
     ),
     "Plan": (
-        "__repr__ _quick batch_function client_json collector for_frame on preview protect "
-        "protect_batches report respond"
+        "__repr__ batch_function client_json collector for_frame on preview protect "
+        "protect_batches report responder"
     ),
     "Release": (
         "_repr_html_ calibration_weights change correlation count covariance estimate mean "

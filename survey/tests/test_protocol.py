@@ -90,9 +90,24 @@ def test_plans_answer_as_their_clients_do(case: dict[str, Any]) -> None:
     for each in case["records"]:
         id = READ[each["kind"]](each["id"])
         record = {n: date.fromisoformat(x) if n in dated else x for n, x in each["record"].items()}
-        got = plan.respond(record, key=KEY, id=id)
+        got = plan.responder(key=KEY, after="first").one(record, id=id)
         assert {n: str(x) if n in dated else x for n, x in got.items()} == each["reported"]
         assert protocol.respond(case["plan"], RAW, each["record"], id) == each["reported"]
+
+
+@pytest.mark.parametrize("case", VECTORS["id_types"], ids=lambda case: case["plan"]["id_type"])
+def test_plans_with_a_type_of_ids_answer_and_refuse_as_their_clients_do(
+    case: dict[str, Any],
+) -> None:
+    plan = vectors.typed(case["records"][0]["kind"])
+    assert json.loads(plan.client_json()) == case["plan"]
+    responder = plan.responder(key=KEY, after="first")
+    for each in case["records"]:
+        id = READ[each["kind"]](each["id"])
+        assert responder.one(each["record"], id=id) == each["reported"]
+    for kind, id in case["refused"]:
+        with pytest.raises(TypeError, match=r"`id` must be .*, as id_type"):
+            responder.one(each["record"], id=READ[kind](id))
 
 
 def test_pseudonyms_follow_the_page() -> None:

@@ -32,6 +32,7 @@ FRAME = (
     "'ash': [1, 2] * 12, 'birch': [1, 1, 2] * 8, 'cedar': [2, 1, 1, 1] * 6, 'id': list(range(24))}"
 )
 RELEASE = f"sv.Release({FRAME}, {PLAN})"
+RESPONDER = f"{PLAN}.responder(key=bs.Key.generate(), after='first')"
 MATRICES = "{bs.uniform(2), bs.identity(2), bs.randomized_response(2, keep=0.75)}"
 KEY = "bs.Key.insecure(1)"
 KEYED = "key=bs.KeySource.env('TRIED_KEY')"
@@ -80,6 +81,9 @@ REFUSED = {
     "Design.cluster": "sv.Design(cluster={'ash', 'birch'})",
     "Design.fpc": "sv.Design(cluster='id', fpc={'ash', 'birch'})",
     "Plan.require.pooled": f"{PLAN}.require(pooled={{2, 3.0}})",
+    "Responder.many.records": f"{RESPONDER}.many({{1, 2}}, ids=[1, 2])",
+    "Responder.many.ids": f"{RESPONDER}.many([{{'u': 0}}, {{'u': 1}}], ids={{1, 2}})",
+    "Responder.columns.ids": f"{RESPONDER}.columns({{'u': [0, 1]}}, ids={{1, 2}})",
 }
 # The order does not matter: names are sorted, conditions and cells have an order of their own.
 SORTED = {

@@ -64,7 +64,8 @@ def protect_file(
     # A protected column goes from places to places. Only a CSV file has to spell them out.
     places = [column for column, kind in known.items() if kind == "text"]
     if options.wave is not None:
-        known.setdefault(options.wave.column, "text")
+        kind = "integer" if plan.id_type == "integer" else "text"
+        known.setdefault(options.wave.column, kind)
     for unit in options.units(plan):
         known.setdefault(unit, "text")
     table = open_source(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)

@@ -233,7 +233,7 @@ class Binned(Categorical, BinnedFields):
     * ``"midpoint"``: the middle of the class;
     * ``"number"``: a random multiple of ``step`` in the class, all with the same probability. It
       is drawn for every row of every release, also by ids and by unit, so it reveals only the
-      class. Open classes have none, nor has an answer without a row: ``respond``, clients, and
+      class. Open classes have none, nor has an answer without a row: ``responder``, clients, and
       engines by ids raise an error.
 
     ``representatives`` are public numbers, one for each class, such as class means. Means,

@@ -39,6 +39,7 @@ def client_json(plan: Plan) -> str:
         "keep": plan.keep if plan.keep == "*" else list(plan.keep),
         "drop": list(plan.drop),
         "attributes": [_attribute(attribute) for attribute in plan._coded],
+        **({} if plan.id_type is None else {"id_type": plan.id_type}),
     }
     return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
 

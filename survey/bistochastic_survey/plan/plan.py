@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, get_args, overload
 
 from bistochastic import Key, KeySource
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from bistochastic_survey.progress import Progress
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.batches import ProtectedBatches
+    from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.release.options import EngineOptions, Scannable
     from bistochastic_survey.release.release import Release
-    from bistochastic_survey.release.respond import Quick
+    from bistochastic_survey.release.responder import Responder
     from bistochastic_survey.release.waves import Wave
 
 
 # The container of a table's columns: the result has the same type.
 FrameT = TypeVar("FrameT")
+IdType = Literal["string", "integer", "bytes"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class _Fields:
     _required: tuple[tuple[str, Any], ...] = ()
     _column_labels: ColumnLabels = ()
     _value_labels: ValueLabels = ()
+    id_type: IdType | None = None
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -77,6 +80,10 @@ class Plan(_Fields):
 
     ``requirement`` is the publisher's own, with the arguments of :meth:`require`. It is stored with
     the plan and shown in reports, and nothing is protected by a plan that does not meet it.
+
+    ``id_type`` is ``"string"``, ``"integer"`` or ``"bytes"``: the type of the ids of people, in
+    every wave and on every device. ``"7"`` and 7 are two people with noise of their own, so ids of
+    another type raise an error. Without it, ids may have any of these types.
 
     ``column_labels`` and ``value_labels`` are written into files of SPSS and Stata. Labels of the
     original file never leave by themselves.
@@ -107,6 +114,7 @@ class Plan(_Fields):
         requirement: Mapping[str, float | tuple[int, float]] | None = None,
         column_labels: Mapping[str, str] | None = None,
         value_labels: Mapping[str, Mapping[Any, str]] | None = None,
+        id_type: IdType | None = None,
     ) -> None:
         listed = checks.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
@@ -126,9 +134,12 @@ class Plan(_Fields):
         known = None if kept == "*" else {*own, *kept, *left_out, *open_ones, *(grouping or ())}
         labels = file_labels.of_columns({} if column_labels is None else column_labels, known)
         values = file_labels.of_values({} if value_labels is None else value_labels, listed, known)
+        if id_type is not None:
+            checks.one_of("id_type", id_type, get_args(IdType))
         super().__init__(
-            tuple(listed), label, kept, left_out, open_ones, grouping, required, labels, values
-        )
+            tuple(listed), label, kept, left_out, open_ones, grouping, required, labels, values,
+            id_type,
+        )  # fmt: skip
         file_labels.check_columns(self)
 
     @property
@@ -163,13 +174,6 @@ class Plan(_Fields):
     def _protected(self) -> frozenset[str]:
         """The columns of all attributes."""
         return frozenset(column for a in self.attributes for column in a.columns)
-
-    @cached
-    def _quick(self) -> Quick | None:
-        """The quick way to randomize one record; None if the plan has none."""
-        from bistochastic_survey.release.respond import prepare
-
-        return prepare(self)
 
     @classmethod
     def for_frame(
@@ -669,31 +673,33 @@ class Plan(_Fields):
         )  # fmt: skip
         return on(made, obj, observation)
 
-    def respond(
+    def responder(
         self,
-        record: Mapping[str, object],
         *,
         key: Key | KeySource,
-        id: int | str | bytes,
+        after: Certificate | str,
+        redraw: bool = False,
         allow_insecure: bool = False,
-    ) -> dict[str, Any]:
-        """Randomize one record, on a phone or a server, with the same result as ``protect`` by ids.
+    ) -> Responder:
+        """Make what a service or a phone holds to randomize records as they come.
 
-        ``record`` maps each column to its value; None is missing. A client needs only the plan, as
-        JSON, and its key: a :class:`Key`, or a :class:`KeySource` that says where to read it.
+        Its answers are those of ``protect`` by ids. ``key`` is a :class:`Key`, or a
+        :class:`KeySource`, which a responder can be pickled with. ``after`` is ``"first"``, the
+        :attr:`digest` of the plan that was used before, or the certificate of the wave before.
+        A plan that would re-randomize people raises an error, unless ``redraw=True``.
+
         ``allow_insecure`` accepts ``Key.insecure``, which anyone can guess. Numeric columns,
         columns by unit and numbers inside classes (``output="number"``) raise an error.
 
         >>> import bistochastic as bs, bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
-        >>> plan.respond({"sex": "F"}, key=bs.Key.generate(), id="person 7")["sex"] in ("F", "M")
+        >>> responder = plan.responder(key=bs.Key.generate(), after="first")
+        >>> responder.one({"sex": "F"}, id="person 7")["sex"] in ("F", "M")
         True
-        >>> plan.respond({"sex": "F"}, key=bs.Key.insecure(1), id="person 7", allow_insecure=True)
-        {'sex': 'F'}
         """
-        from bistochastic_survey.release.respond import respond
+        from bistochastic_survey.release.responder import responder
 
-        return respond(self, record, key=key, id=id, allow_insecure=allow_insecure)
+        return responder(self, key=key, after=after, redraw=redraw, allow_insecure=allow_insecure)
 
     def client_json(self) -> str:
         """Write what a device needs to randomize its own record, as JSON for any language.

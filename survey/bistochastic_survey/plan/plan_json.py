@@ -145,6 +145,7 @@ def plain(plan: Plan) -> Fields:
         "column_labels": plan.column_labels or None,
         "value_labels": {c: [[_label(v), text] for v, text in pairs.items()]
                          for c, pairs in labels} or None,
+        "id_type": plan.id_type,
     }  # fmt: skip
     return {
         "version": VERSION,
@@ -410,6 +411,7 @@ _OPTIONS: dict[str, Callable[[Here], Any]] = {
     "requirement": lambda here: _by_name(here, _number),
     "column_labels": lambda here: _by_name(here, Here.text),
     "value_labels": lambda here: _by_name(here, lambda labels: _pairs(labels, "label")),
+    "id_type": Here.text,
 }
 
 

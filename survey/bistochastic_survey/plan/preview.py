@@ -358,6 +358,14 @@ def undecided(plan: Plan) -> list[str]:
     return [f"{prefix(plan.undecided)}{choices}"] if plan.undecided else []
 
 
+def ids(plan: Plan) -> str:
+    """Say what ids of people may be."""
+    if plan.id_type is None:
+        return 'Ids, if used: of any type, and "7" and 7 are two people; id_type names one type'
+    words = {"string": "strings", "integer": "integers", "bytes": "bytes"}
+    return f"Ids: {words[plan.id_type]}"
+
+
 class Preview:
     """A plan in words and a table, which printing it shows.
 
@@ -408,6 +416,7 @@ class Preview:
             lines += ["", f"Left out: columns {listed}"]
         for phrase in undecided(plan):
             lines += ["", f"Undecided, so nothing can be protected yet: {phrase}"]
+        lines += ["", ids(plan)]
         for heading, found in (("Warnings", warnings(plan)), ("Notes", notes(plan))):
             if found:
                 lines += ["", f"{heading}:", *(f"  {each}" for each in found)]
@@ -432,6 +441,7 @@ class Preview:
             "attributes": [asdict(each) for each in plan.by_attribute.values()],
             "published_unchanged": possibly_unchanged(plan),
             "columns_left_out": list(plan.drop), "undecided": list(plan.undecided),
+            "id_type": plan.id_type,
             "warnings": warnings(plan), "notes": notes(plan),
         }  # fmt: skip
 

@@ -139,7 +139,9 @@ class Run:
         """List what identifies each row, if its position does not."""
         if self._row_columns:
             # Each part is its type, length and bytes, so no two rows have the same byte string.
-            parts = [waves.read_ids(table, column, first) for column in self._row_columns]
+            parts = [
+                waves.read_ids(table, column, first, empty=True) for column in self._row_columns
+            ]
             return waves.RowIds(backend.Ids.joined(parts))
         wave, key = self._options.wave, self._options.key
         if wave is None:

@@ -8,13 +8,14 @@ compared with the current plan.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic import Key, backend
+from bistochastic import Key, KeySource, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
@@ -26,6 +27,8 @@ from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.table.frames import Table, WrongType
 from bistochastic_survey.wording import Shown, prefix, row, shown
 
+# The types of ids that a plan may name, in the words of certificates.
+ID_TYPES = {"string": "texts", "integer": "whole numbers", "bytes": "bytes"}
 _AFTER = 'be "first" or the certificate of the wave before'
 
 
@@ -232,6 +235,9 @@ class Wave(Shown):
         """
         values = read_ids(table, self.column, first)
         ids = RowIds(values)
+        if plan.id_type is not None and (other := id_kinds(values) - {ID_TYPES[plan.id_type]}):
+            must = f"hold {ID_TYPES[plan.id_type]}, as id_type of the plan says"
+            raise RefusedType("", must, phrase_of(other), column=self.column)
         counted = first is not None
         if self.pseudonym is not None or (counted and values.integers is None):
             with about([self.column]):
@@ -245,7 +251,7 @@ class Wave(Shown):
             raise Refused("", must, got, column=self.column, row=at)
         return ids
 
-    def _refuse_changed(self, plan: Plan, key: Key, people: People) -> None:
+    def _refuse_changed(self, plan: Plan, key: Key | KeySource, people: People) -> None:
         """Raise an error for changes that re-randomize people, unless ``redraw``."""
         changed = self._changed(plan, key, people)
         if changed and not self.redraw:
@@ -253,7 +259,7 @@ class Wave(Shown):
             cure = "redraw=True re-randomizes, which spends epsilon again"
             raise Refused("after", must, f"{'; '.join(changed)}: {cure}")
 
-    def _changed(self, plan: Plan, key: Key, people: People) -> tuple[str, ...]:
+    def _changed(self, plan: Plan, key: Key | KeySource, people: People) -> tuple[str, ...]:
         """List what re-randomizes people, in phrases."""
         earlier = self._before
         if earlier is None:
@@ -312,13 +318,20 @@ def _spread(values: np.ndarray) -> NDArray[np.uint8]:
     return words.view(np.uint8)
 
 
-def read_ids(table: Table, column: str, first: int | None) -> backend.Ids:
-    """Read the ids of rows from ``first`` on, of a batch if that is None; none may be missing."""
+def read_ids(table: Table, column: str, first: int | None, *, empty: bool = False) -> backend.Ids:
+    """Read the ids of rows from ``first`` on, of a batch if that is None.
+
+    None may be missing, nor be an empty string, which is another word for that, unless ``empty``.
+    """
     try:
         with about([column]):
             values, missing = table.ids(column)
             if missing is None or not missing.any():
-                return backend.Ids(values)
+                found = backend.Ids(values)
+                if empty or (at := found.first_empty) is None:
+                    return found
+                got = f"one in {row(at, first)}"
+                raise Refused("", "hold no empty ids", got, row=(first or 0) + at)
     except WrongType as error:
         kind = error.kind
     else:
@@ -418,6 +431,6 @@ def id_kinds(values: backend.Ids) -> set[str]:
     return {{str: "texts", bytes: "bytes", int: "whole numbers"}[kind] for kind in values.kinds}
 
 
-def phrase_of(kinds: set[str]) -> str:
+def phrase_of(kinds: Set[str]) -> str:
     """Return the same in one phrase."""
     return " and ".join(sorted(kinds)) or "none"

@@ -279,7 +279,7 @@ def test_warnings_and_errors_of_the_package_are_harmless() -> None:
         lambda: plan.protect(rows() | {f"{EVIL}c": ["?"] * 300}),
         lambda: sv.Release(rows(), plan).estimate(EVIL),
         lambda: sv.Release(rows(), plan).estimate(f"{EVIL}c", where={EVIL: 1}),
-        lambda: plan.respond({EVIL: 1}, key=KEY, id=1),
+        lambda: plan.responder(key=KEY, after="first").one({EVIL: 1}, id=1),
         lambda: sv.Plan([*plan.attributes, *plan.attributes]),
         lambda: sv.Plan.from_json(json.dumps({"version": 1, EVIL: 1})),
         lambda: sv.Plan.from_toml(f'"{visible(EVIL)}" = 1'),

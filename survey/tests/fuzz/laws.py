@@ -122,8 +122,8 @@ def _values(table: Any) -> Any:
     return table.to_dict("list") if hasattr(table, "iloc") else table.rows()
 
 
-def _plan_respond(run: Run) -> None:
-    hold(run.it.respond(**run.given) == run.result, "the same call twice gives two answers")
+def _one(run: Run) -> None:
+    hold(run.it.one(**run.given) == run.result, "the same call twice gives two answers")
     hold(set(run.result) <= set(run.given["record"]), "a column that was not there")
 
 
@@ -135,7 +135,10 @@ OF_CALL: dict[str, Callable[[Run], None]] = {
     "Matrix.require": _require,
     "Plan.require": _require,
     "Plan.protect": _protect,
-    "Plan.respond": _plan_respond,
+    "Responder.one": _one,
+    "Responder.many": lambda run: hold(
+        run.it.many(**run.given) == run.result, "the same call twice gives two answers"
+    ),
     "Decomposition.sample": _sample,
     "theory.t_transforms": _transforms,
     "theory.majorizes": lambda run: hold(isinstance(run.result, bool), "majorizes is no bool"),

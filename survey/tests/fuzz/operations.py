@@ -83,7 +83,8 @@ OF = {
         ("Comparison", "Ledger", "Transitions", "Preview", "Release"), "shown as_html"
     ),
     **dict.fromkeys(
-        ("Audit", "Binned", "Rate", "Categorical", "Joint", "KeySource", "Numeric", "Groups"),
+        ("Audit", "Binned", "Rate", "Categorical", "Joint", "KeySource", "Numeric", "Groups",
+         "Responder"),
         f"{USUAL} hashed",
     ),
     **dict.fromkeys(

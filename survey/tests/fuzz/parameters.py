@@ -232,6 +232,12 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "first": _of("0", "1", "2**40"),
     **dict.fromkeys(("last", "of_buffers.text"), _of("True", "False")),
     "limit": _of("0", "1", "2**40"),
+    "id_type": _of("None", "'string'", "'integer'", "'bytes'"),
+    "one.record": _of("{'sex': 'F'}", "{'sex': 'M', 'more': 1}", "{'sex': None}", "{}"),
+    "many.records": _of("[{'sex': 'F'}, {'sex': 'M'}]", "[]", "[{'sex': 'F'}, {}]", "[{}]"),
+    "many.ids": _of("[1, 2]", "['a', 'b']", "['', 'b']", "[]", "[1]"),
+    "columns.columns": _of("{'sex': ['F', 'M', 'M']}", "{'sex': []}", "{}"),
+    "columns.ids": _of("[1, 2, 3]", "['a', 'b', 'c']", "[]", "np.arange(3)"),
     "hashes": _of("np.zeros((3, 16), np.uint8)", "np.zeros((0, 16), np.uint8)"),
     "pieces": _of(
         "[(np.array([0, 3, 6]), np.frombuffer(b'annbob', np.uint8))]", "[]",

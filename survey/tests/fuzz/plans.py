@@ -176,6 +176,11 @@ def batch_function(rng: Random) -> str:
     return f"sv.Plan({attributes}, drop={drop}).batch_function(key={key}, {by})"
 
 
+def responder() -> str:
+    """What a service holds."""
+    return f"{SIMPLE}.responder(key=bs.KeySource.file(path('key')), after='first')"
+
+
 def spent() -> str:
     """What a ledger of one release says of its column."""
     ledger = (

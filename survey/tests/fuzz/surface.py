@@ -122,6 +122,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Transitions": lambda s: plans.transitions(s.rng),
     "KeySource": lambda s: "bs.KeySource.file(path('key'))",
     "BatchFunction": lambda s: plans.batch_function(s.rng),
+    "Responder": lambda s: plans.responder(),
     "ProtectedBatches": lambda s: (
         f"{plans.SIMPLE}.protect_batches(pa.table({{'sex': ['F', 'M', 'M']}}))"
     ),

@@ -286,7 +286,7 @@ def test_every_container_batch_engine_and_client_reports_the_same(
         with pytest.raises(ValueError, match=refused.format("by ids on an engine")):
             made.batch_function(key=source, ids=sv.Wave("id", after="first"))
         with pytest.raises(ValueError, match=refused.format("for one record")):
-            made.respond(record, key=options["key"], id="p1")
+            made.responder(key=options["key"], after="first").one(record, id="p1")
         with pytest.raises(ValueError, match=refused.format("for a client")):
             made.client_json()
         return
@@ -296,7 +296,7 @@ def test_every_container_batch_engine_and_client_reports_the_same(
     for i in range(0, 400, 57):
         record = {name: data[name][i] for name in ("age", "wage", "hid")}
         record["born"] = data["born"][i].astype(object)
-        one = made.respond(record, key=options["key"], id=data["id"][i])
+        one = made.responder(key=options["key"], after="first").one(record, id=data["id"][i])
         assert one == {name: want[name][i] for name in one}
 
 

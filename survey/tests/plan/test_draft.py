@@ -267,7 +267,9 @@ TABLE = {"sex": ["F", "M"] * 5, "hh": list(range(10)), "w": [1.0] * 10}
 REFUSING: dict[str, Any] = {
     "protect": lambda: UNDECIDED.protect(TABLE),
     "protect_batches": lambda: UNDECIDED.protect_batches(pa.table(TABLE)),
-    "respond": lambda: UNDECIDED.respond({"sex": "F"}, key=bs.Key.insecure(1), id=1),
+    "respond": lambda: UNDECIDED.responder(key=bs.Key.insecure(1), after="first").one(
+        {"sex": "F"}, id=1
+    ),
     "function": lambda: UNDECIDED.batch_function(key=None),  # type: ignore[arg-type]
     "report": lambda: UNDECIDED.report("report.html"),
     "audit": lambda: sv.audit(TABLE, sv.Release(TABLE, UNDECIDED)),

@@ -155,16 +155,18 @@ def test_one_record(held: str, declared: str) -> None:
     for code in (2, -3, 12, 0, 1):
         for person in range(20):
             record = {"job": make(code), "region": make(2)}
-            found = own.respond(record, key=KEY, id=person)
+            found = own.responder(key=KEY, after="first").one(record, id=person)
             assert type(found["job"]) is make
-            again = other.respond({"job": code, "region": 2}, key=KEY, id=person)
+            again = other.responder(key=KEY, after="first").one(
+                {"job": code, "region": 2}, id=person
+            )
             assert spelling(found["job"]) == spelling(again["job"])
 
 
 def test_one_record_that_cannot_be_written_so() -> None:
     own = sv.Plan([sv.Categorical("a", ["1", "x"], "randomized_response", beta=0.5)])
     with pytest.raises(TypeError, match=r"^column `a`: must hold a string, .*; got int$"):
-        own.respond({"a": 1}, key=KEY, id=1)
+        own.responder(key=KEY, after="first").one({"a": 1}, id=1)
 
 
 @every_category

@@ -189,5 +189,5 @@ def test_one_record_at_a_time_and_by_ids() -> None:
     assert "(unused 1)" in set(release.data["town"])
     for i in range(300):
         record = {"town": data["town"][i], "sex": data["sex"][i], "region": data["region"][i]}
-        one = plan.respond(record, key=KEY, id=ids[i], allow_insecure=True)
+        one = plan.responder(key=KEY, after="first", allow_insecure=True).one(record, id=ids[i])
         assert one["town"] == release.data["town"][i]

@@ -79,9 +79,9 @@ def test_numbers_become_texts_and_codes_become_missing(tmp_path: Path) -> None:
             else pd.read_parquet(out_file)
         )
         assert [None if x != x else x for x in read["water"]] == want
-    options: Any = {"key": bs.Key.insecure(1), "id": 1, "allow_insecure": True}
-    assert made.respond({"water": 3}, **options) == {"water": "well"}
-    assert made.respond({"water": 9}, **options) == {"water": None}
+    responder = made.responder(key=bs.Key.insecure(1), after="first", allow_insecure=True)
+    assert responder.one({"water": 3}, id=1) == {"water": "well"}
+    assert responder.one({"water": 9}, id=1) == {"water": None}
 
 
 def test_a_release_is_read_by_its_categories() -> None:

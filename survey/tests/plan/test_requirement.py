@@ -82,7 +82,7 @@ def protected_somehow(made: sv.Plan, way: str, folder: Path) -> None:
     elif way == "batches":
         made.protect_batches(pa.table({"sex": PEOPLE["sex"]}).to_reader())
     elif way == "respond":
-        made.respond({"sex": "F"}, key=key, id=1)
+        made.responder(key=key, after="first").one({"sex": "F"}, id=1)
     elif way == "engine":
         with bs.KeySource.temporary(folder) as source:
             made.batch_function(key=source, ids=sv.Wave("person", after="first"))

@@ -301,7 +301,8 @@ def test_a_source_does_in_the_place_of_its_key(tmp_path: Path) -> None:
         assert batches.read_all().equals(want.data)
     person = table.drop_columns(["id"]).slice(7, 1).to_pylist()[0]
     del person["name"]
-    assert plan().respond(person, key=source, id=7) == plan().respond(person, key=KEY, id=7)
+    there, here = (plan().responder(key=each, after="first") for each in (source, KEY))
+    assert there.one(person, id=7) == here.one(person, id=7)
 
 
 def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
@@ -323,11 +324,11 @@ def test_a_source_of_another_key_or_of_an_insecure_one_is_refused(
             protect(table, key=insecure, release_name="w")
         protect(table, key=insecure, release_name="w", allow_insecure=True)
     with pytest.raises(ValueError, match=must):
-        plan().respond({}, key=other, id=1)
+        plan().responder(key=other, after="first").one({}, id=1)
     with pytest.raises(ValueError, match="allow_insecure=True be said; got one that anyone"):
-        plan().respond({}, key=insecure, id=1)
+        plan().responder(key=insecure, after="first").one({}, id=1)
     with pytest.raises(ValueError, match="must be in `record`; got none of that name"):
-        plan().respond({}, key=insecure, id=1, allow_insecure=True)
+        plan().responder(key=insecure, after="first", allow_insecure=True).one({}, id=1)
 
 
 # What is refused.

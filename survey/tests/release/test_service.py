@@ -64,5 +64,6 @@ def test_python_answers_as_the_client_does(service: Any) -> None:
     raw = bytes(range(32))
     person = {"smokes": "yes", "age": "65+"}
     for id in (3, "me"):
-        answer = service.PLAN.respond(person, key=bs.Key.from_bytes(raw), id=id)
+        responder = service.PLAN.responder(key=bs.Key.from_bytes(raw), after="first")
+        answer = responder.one(person, id=id)
         assert answer == protocol.respond(client, raw, person, id)

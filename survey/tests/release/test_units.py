@@ -359,7 +359,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
      "column `hid`: "),
     (lambda: plan().protect({k: v for k, v in homes().items() if k != "hid"}),
      "column `hid`: must be in"),
-    (lambda: plan().respond({k: v[0] for k, v in homes().items()}, key=key("r"), id=1),
+    (lambda: plan().responder(key=key("r"), after="first"),
      "columns? `roof`: must not be drawn by unit for one record"),
     (lambda: plan().protect(homes(), unit_pseudonym={"hid": "h"}), "`hid`, which the plan keeps"),
     (lambda: plan().protect(homes(), unit_pseudonym={"sex": "h"}), "does not name in units"),

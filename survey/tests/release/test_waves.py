@@ -612,7 +612,7 @@ def test_a_client_answers_as_protect_by_ids_does(missing: str, kind: str) -> Non
     whole = protect(columns, server).data
     for i in range(60):
         record = {name: values[i] for name, values in columns.items() if name != "person"}
-        found = client.respond(record, key=KEY, id=columns["person"][i])
+        found = client.responder(key=KEY, after="first").one(record, id=columns["person"][i])
         assert found == {name: values[i] for name, values in whole.items()}
         assert list(found) == list(record)
 
@@ -638,12 +638,12 @@ def test_a_client_answers_over_possible_cells_alone() -> None:
     reports = set()
     for i in range(rows):
         record = {"a": columns["a"][i], "b": columns["b"][i], "name": "x"}
-        found = one.respond(record, key=KEY, id=i)
+        found = one.responder(key=KEY, after="first").one(record, id=i)
         assert found == {"a": whole["a"][i], "b": whole["b"][i]}
         reports.add((found["a"], found["b"]))
     assert reports == set(cells)
     with pytest.raises(ValueError, match="must hold no combination declared impossible; got one"):
-        one.respond({"a": 1, "b": 1, "name": "x"}, key=KEY, id=3)
+        one.responder(key=KEY, after="first").one({"a": 1, "b": 1, "name": "x"}, id=3)
 
 
 @pytest.mark.parametrize(
@@ -659,7 +659,7 @@ def test_a_client_answers_over_possible_cells_alone() -> None:
 def test_a_client_refuses_what_protect_refuses(record: dict[str, Any], match: str) -> None:
     good = {"race": "a", "year": 3, "votes": True, "region": "n"}
     with pytest.raises((ValueError, TypeError), match=match) as refused:
-        plan().respond({**good, **record}, key=KEY, id=1)
+        plan().responder(key=KEY, after="first").one({**good, **record}, id=1)
     assert "S3CRET" not in str(refused.value)
 
 
@@ -668,24 +668,25 @@ def test_a_client_needs_all_columns_a_key_and_an_id() -> None:
     for name in good:
         record = {key: value for key, value in good.items() if key != name}
         with pytest.raises(ValueError, match=f"column `{name}`: must be in `record`"):
-            plan().respond(record, key=KEY, id=1)
+            plan().responder(key=KEY, after="first").one(record, id=1)
     with pytest.raises(TypeError, match="`key` must be a Key or a KeySource; got NoneType"):
-        plan().respond(good, key=None, id=1)  # type: ignore[arg-type]
+        plan().responder(key=None, after="first").one(good, id=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"`ids?` must be an integer"):
-        plan().respond(good, key=KEY, id=None)  # type: ignore[arg-type]
+        plan().responder(key=KEY, after="first").one(good, id=None)  # type: ignore[arg-type]
     guessed = bs.Key.insecure(1)
     with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
-        plan().respond(good, key=guessed, id=1)
+        plan().responder(key=guessed, after="first").one(good, id=1)
     with pytest.raises(ValueError, match="`key` must be a secret, or allow_insecure=True be said"):
-        plan().respond(good, key=guessed, id=1, allow_insecure=False)
+        plan().responder(key=guessed, after="first", allow_insecure=False).one(good, id=1)
     with pytest.raises(TypeError, match="`allow_insecure` must be"):
-        plan().respond(good, key=guessed, id=1, allow_insecure="yes")  # type: ignore[arg-type]
-    assert set(plan().respond(good, key=guessed, id=1, allow_insecure=True)) == set(good)
+        plan().responder(key=guessed, after="first", allow_insecure="yes").one(good, id=1)  # type: ignore[arg-type]
+    responder = plan().responder(key=guessed, after="first", allow_insecure=True)
+    assert set(responder.one(good, id=1)) == set(good)
     numeric = sv.Plan([sv.Numeric("income", "uniform")])
     with pytest.raises(ValueError, match="column `income`: must not be numeric for one record"):
-        numeric.respond({"income": 3}, key=KEY, id=1)
+        numeric.responder(key=KEY, after="first").one({"income": 3}, id=1)
     with pytest.raises(TypeError, match="`record` must map columns to values; got list"):
-        plan().respond([good], key=KEY, id=1)  # type: ignore[arg-type]
+        plan().responder(key=KEY, after="first").one([good], id=1)  # type: ignore[arg-type]
 
 
 def test_columns_at_odd_addresses_are_read() -> None:

@@ -136,6 +136,7 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Entry": m.profile()["epsilon"],
         "Estimate": m.estimate(counts=[60, 20, 10], categories={NASTY: labelled()}),
         "BatchFunction": simple().batch_function(key=source, ids=sv.Wave("person", after="first")),
+        "Responder": simple().responder(key=source, after="first"),
         "Guarantee": bs.guarantee([m, m], individuals=bs.uniform(5)),
         "Joint": plan().attributes[1],
         "Key": source.read(),
