@@ -199,7 +199,7 @@ def test_a_kept_decimal_column_stays_a_number_beside_a_permuted_one(tmp_path: Pa
     plan = sv.Plan(
         [
             sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.5),
-            sv.Numeric("pay", k=5),
+            sv.Numeric("pay", "randomized_response", beta=0.5),
         ],
         keep=["w"],
     )
