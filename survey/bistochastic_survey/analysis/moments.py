@@ -146,7 +146,7 @@ class _Subgroup:
         # If the domain is known, the error of the residuals is the whole error.
         variances = ((error * below) ** 2, 0.0, 0.0) if exact else (nn, nd, dd)
         made = vars(self.quantity(value, error, limits, below))
-        return Ratio(**made, numerator=above, denominator=below, _variances=variances)
+        return Ratio(**made, numerator=above, denominator=below, variances=variances)
 
     def _refuse_empty(self) -> None:
         raise Refused(self.name, "be used with a subgroup with records", "none in it")
@@ -196,7 +196,7 @@ def count(release: Release[Any], where: object, population: object, design: obje
     ends = group.rows.ends(inside) if drawn._is_plain else None
     limits = (0.0, float(group.sample.records) if drawn._is_plain else math.inf)
     made = group.quantity(float(totals[0]), _root(float(spread[0, 0])), limits)
-    return replace(made, _ends=ends)
+    return replace(made, ends=ends)
 
 
 @watched("estimating")

@@ -30,9 +30,9 @@ class Quantity(Shown):
     """``"sampled"`` if the records are a sample, ``"fixed"`` if they are everyone."""
     degrees: float = math.inf
     """Degrees of freedom of the intervals."""
-    _limits: tuple[float, float] = (-math.inf, math.inf)
+    limits: tuple[float, float] = (-math.inf, math.inf)
     """The range of possible values."""
-    _ends: tuple[float, float] | None = None
+    ends: tuple[float, float] | None = None
     """For a count of records that count alike: the least and the most that a record can add."""
     notes: tuple[str, ...] = ()
     """Notes on the value."""
@@ -59,12 +59,12 @@ class Quantity(Shown):
         (2.335..., 2.664...)
         """
         low, high = self._bounds(1 - between("confidence", confidence))
-        least, most = self._limits
+        least, most = self.limits
         return min(max(low, least), most), max(min(high, most), least)
 
     def _bounds(self, alpha: float) -> tuple[float, float]:
-        if self._ends is not None:
-            return self._counted(alpha, *self._ends)
+        if self.ends is not None:
+            return self._counted(alpha, *self.ends)
         if not math.isfinite(self.standard_error) or self.degrees < 1:
             return -math.inf, math.inf
         away = student(alpha, self.degrees) * self.standard_error
@@ -99,28 +99,28 @@ class Ratio(Quantity):
     any ratio, or with any ratio outside of a gap. :meth:`region` says which.
 
     >>> Ratio("ratio", 0.5, 0.5, 100, "sampled", 99, numerator=2.0, denominator=4.0,
-    ...       _variances=(4.0, 0.0, 9.0))
+    ...       variances=(4.0, 0.0, 9.0))
     <ratio 0.5, standard error 0.5, 95% unbounded: what it is a share of may be 0; 100 records ...
     """
 
     numerator: float = math.nan
     denominator: float = math.nan
-    _variances: tuple[float, float, float] = (math.nan, math.nan, math.nan)
+    variances: tuple[float, float, float] = (math.nan, math.nan, math.nan)
     """The variance of the numerator, the covariance, and the variance of the denominator."""
 
     def region(self, confidence: float = 0.95) -> list[tuple[float, float]]:
         """Return all ratios compatible with the reported values: an interval, its outside, or all.
 
         >>> r = Ratio("ratio", 0.5, 0.1, 100, "sampled", 99, numerator=50.0, denominator=100.0,
-        ...           _variances=(9.0, 0.0, 4.0))
+        ...           variances=(9.0, 0.0, 4.0))
         >>> [tuple(round(x, 4) for x in part) for part in r.region()]
         [(0.438, 0.5636)]
         """
         alpha = 1 - between("confidence", confidence)
-        if self.degrees >= 1 and all(math.isfinite(x) for x in self._variances):
+        if self.degrees >= 1 and all(math.isfinite(x) for x in self.variances):
             t = student(alpha, self.degrees)
-            top, nn, nd = (np.array([x]) for x in (self.numerator, *self._variances[:2]))
-            ends = fieller(top, self.denominator, nn, nd, self._variances[2], t)
+            top, nn, nd = (np.array([x]) for x in (self.numerator, *self.variances[:2]))
+            ends = fieller(top, self.denominator, nn, nd, self.variances[2], t)
             low, high, bounded = (each.item() for each in ends)
             if bounded:
                 return [(low, high)]

@@ -498,7 +498,7 @@ def test_fieller_covers_near_zero_denominators() -> None:
             x, y = rng.normal(size=2)
             r = Ratio("ratio", 0.0, 0.0, 10**9, "sampled", 1e9, numerator=top + x,
                       denominator=below + 0.6 * x + 0.8 * y,
-                      _variances=(1.0, 0.6, 1.0))  # fmt: skip
+                      variances=(1.0, 0.6, 1.0))  # fmt: skip
             hits += any(a <= 0.7 <= b for a, b in r.region())
         assert hits >= 0.92 * 2000
         if below == 0.0:
