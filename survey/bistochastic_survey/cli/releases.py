@@ -150,10 +150,10 @@ def _plan(
     book = None if codebook is None else draft.columns(codebook, look=False)
     listed = columns if columns is not None else book or []
     known = [column.name for column in listed]
-    made = draft.of_columns(
-        listed,
-        book=book or () if columns is not None else (),
-        look=categories_from_data,
+    made = draft.draft(
+        listed or {},
+        codebook=None if columns is None else book,
+        categories_from_data=categories_from_data,
         beta=_BETA if beta is epsilon is options["truthfulness"] is None else beta,
         epsilon=epsilon,
         ordinal=tuple(columns_named("ordinal", ordinal, known)),

@@ -20,7 +20,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.plan.labels import Label, Labels, padded
 from bistochastic_survey.release.columns import Coded, Missing
-from bistochastic_survey.wording import Shown, about, down, prefix, shown
+from bistochastic_survey.wording import Shown, about, down, shown
 
 Given = Mapping[str, object]
 Cells = tuple[tuple[Label | None, ...], ...]
@@ -423,4 +423,4 @@ class Joint(Coded):
         return tuple(labels.values for labels in self.axes)
 
 
-__all__ = ["Categorical", "Groups", "Joint", "Missing", "about", "make", "named", "names", "prefix"]
+__all__ = ["Categorical", "Groups", "Joint", "Missing", "about", "make", "named", "names"]

@@ -32,7 +32,6 @@ from bistochastic_survey.plan.attributes import (
     MISSING,
     Categorical,
     Missing,
-    about,
     every,
     named,
     names,
@@ -42,7 +41,7 @@ from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.table.schemas import Column, Holds, columns_of
-from bistochastic_survey.wording import prefix, shown
+from bistochastic_survey.wording import about, prefix, shown
 
 ENDINGS = (".csv", ".toml", ".json", *STATISTICAL)
 _PYTHON: dict[type, Holds] = {float: "numbers", int: "integers", str: "strings"}
@@ -61,36 +60,12 @@ class Draft:
     """A sentence about columns whose categories, read from the data, have blanks around them."""
 
 
-@watched("reading")
-def draft(
-    schema: object,
-    *,
-    categories_from_data: bool = False,
-    codebook: object = None,
-    ordinal: Iterable[str] = (),
-    numeric: Iterable[str] | Literal["*"] = (),
-    keep: Iterable[str] | Literal["*"] = (),
-    drop: Iterable[str] = (),
-    **options: Any,
-) -> Draft:
-    """Make the plan of :meth:`Plan.for_frame`, with the reasons why columns are left out."""
-    look = checks.flag("categories_from_data", categories_from_data)
-    return of_columns(
-        columns(schema, look=look),
-        look=look,
-        book=() if codebook is None else columns(codebook, look=False),
-        ordinal=names("ordinal", ordinal),
-        numeric=every("numeric", numeric),
-        keep=every("keep", keep),
-        drop=names("drop", drop),
-        **options,
-    )
-
-
 def columns(schema: object, *, look: bool) -> list[Column]:
     """Read the columns of a frame, a schema, a codebook or a dict."""
     if isinstance(schema, str | Path):
         return _read_codebook(schema)
+    if isinstance(schema, list) and schema and all(isinstance(x, Column) for x in schema):
+        return schema
     if not isinstance(schema, dict) or hasattr(schema, "to_frame"):
         return columns_of(schema, look=look)
     found = []
@@ -105,23 +80,29 @@ def columns(schema: object, *, look: bool) -> list[Column]:
     return found
 
 
-def of_columns(
-    listed: Sequence[Column],
+@watched("reading")
+def draft(
+    schema: object,
     *,
     beta: float | None = None,
     epsilon: float | None = None,
     truthfulness: float | None = None,
     min_beta: float | None = None,
-    look: bool,
-    book: Sequence[Column] = (),
-    ordinal: tuple[str, ...] = (),
-    numeric: tuple[str, ...] | Literal["*"] = (),
-    keep: tuple[str, ...] | Literal["*"] = (),
-    drop: tuple[str, ...] = (),
+    categories_from_data: bool = False,
+    codebook: object = None,
+    ordinal: Iterable[str] = (),
+    numeric: Iterable[str] | Literal["*"] = (),
+    keep: Iterable[str] | Literal["*"] = (),
+    drop: Iterable[str] = (),
     missing: object = "raise",
     name: str = "plan",
 ) -> Draft:
-    """Make a plan for these columns; a codebook overrides their types."""
+    """Make the plan of :meth:`Plan.for_frame`, with the reasons why columns are left out."""
+    look = checks.flag("categories_from_data", categories_from_data)
+    listed = columns(schema, look=look)
+    book = () if codebook is None else columns(codebook, look=False)
+    ordinal, numeric = names("ordinal", ordinal), every("numeric", numeric)
+    keep, drop = every("keep", keep), names("drop", drop)
     both = beta is not None and epsilon is not None
     if both and not numeric:
         raise Refused("numeric", "name columns for beta if epsilon is given, too", "none")

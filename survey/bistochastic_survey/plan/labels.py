@@ -12,7 +12,6 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bistochastic import backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
@@ -90,20 +89,10 @@ class Labels(Shown):
         return Labels(whole, "integer") if len(whole) == len(self) else None
 
     @cached
-    def _texts(self) -> backend.Texts:
-        """The categories as strings, to be looked up and written many at a time."""
-        return backend.Texts([str(value) for value in self.values])
-
-    @cached
     def _bounds(self) -> tuple[int, int, bool]:
         """The least and the largest of integers, and whether they are 0, 1, 2, and so on."""
         values = [int(value) for value in self.values]
         return min(values), max(values), values == list(range(len(values)))
-
-    @cached
-    def _latest(self) -> dict[str, Any]:
-        """The last result of an adapter for these categories, which may need it again."""
-        return {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {"values": self.values, "kind": self.kind}

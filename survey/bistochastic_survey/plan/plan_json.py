@@ -21,12 +21,12 @@ from bistochastic import Matrix, build
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 from bistochastic_survey.json_fields import Fields, Here, parsed
 from bistochastic_survey.plan import formats
-from bistochastic_survey.plan.attributes import Categorical, Joint, about, make
+from bistochastic_survey.plan.attributes import Categorical, Joint, make
 from bistochastic_survey.plan.binned import Binned, Bins, Break
 from bistochastic_survey.plan.labels import Label
 from bistochastic_survey.plan.numeric import Attribute, Numeric, bound_to
 from bistochastic_survey.release.columns import Coded
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import about, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.plan import Plan
