@@ -91,9 +91,9 @@ def average(
     if plain.ndim not in (1, 2):
         raise Refused("values", must, f"{plain.ndim} axes")
     numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)
-    _refuse_nan(numbers)
-    bad = np.isinf(numbers).reshape(matrix.size, -1).any(axis=1)
-    if bad.any():
+    if not np.isfinite(numbers).all():
+        _refuse_nan(numbers)
+        bad = np.isinf(numbers).reshape(matrix.size, -1).any(axis=1)
         got = f"{int(bad.sum())} infinite, the first at position {int(bad.argmax())}"
         raise Refused("values", must, got)
     rows = _order(matrix, numbers, order, key, stream)
