@@ -6,6 +6,10 @@ use crate::system::{memory, pool, stop};
 /// Codes between two places where work may stop.
 const STRETCH: usize = 1 << 20;
 
+/// Sizes of which four tables stay close to the core. Neighbours that are equal would wait for each other in one; beyond,
+/// waiting for memory costs more than that.
+const SMALL: usize = 1 << 12;
+
 /// The counts of the codes below `size`, or the position of the first that is not.
 ///
 /// # Errors
@@ -13,25 +17,28 @@ const STRETCH: usize = 1 << 20;
 pub fn codes<T: Unsigned>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
     let bands = codes.len().div_ceil(STRETCH).clamp(1, pool::threads());
     let height = codes.len().div_ceil(bands).max(1);
+    // Those out of range are counted apart, never followed.
+    let next = if size < SMALL { size + 1 } else { 0 };
+    let place = |lane: usize, code: &T| lane * next + (code.get() as usize).min(size);
     let found = pool::map(bands, bands == 1, |band| {
-        let mut counts = memory::zeros::<u64>(size + 1);
-        for part in codes
-            .chunks(height)
-            .nth(band)
-            .unwrap_or_default()
-            .chunks(STRETCH)
-        {
+        let mut counts = memory::zeros::<u64>(size + 1 + 3 * next);
+        let band = codes.chunks(height).nth(band).unwrap_or_default();
+        for part in band.chunks(STRETCH) {
             stop::point();
-            // Those out of range are counted apart, never followed.
-            for code in part {
-                counts[(code.get() as usize).min(size)] += 1;
+            let (fours, rest) = part.as_chunks::<4>();
+            for [w, x, y, z] in fours {
+                counts[place(0, w)] += 1;
+                counts[place(1, x)] += 1;
+                counts[place(2, y)] += 1;
+                counts[place(3, z)] += 1;
             }
+            rest.iter().for_each(|code| counts[place(0, code)] += 1);
         }
         counts
     });
     let mut counts = memory::zeros(size + 1);
-    for band in found {
-        counts.iter_mut().zip(band).for_each(|(sum, n)| *sum += n);
+    for table in found.iter().flat_map(|band| band.chunks(size + 1)) {
+        counts.iter_mut().zip(table).for_each(|(sum, n)| *sum += n);
     }
     if counts.pop() > Some(0) {
         let wrong = codes.iter().position(|code| code.get() >= size as u64);
