@@ -571,12 +571,17 @@ def _unchanged(rows: Array, back: bool) -> Array:
 
 def _axis_by_axis(done: list[tuple[int, Any]], rows: Array, back: bool) -> Array:
     # Each step takes the first axis and leaves it as the last, so in the end all are in order.
-    shape = rows.shape
+    shape, spare, ours = rows.shape, None, False
     for size, step in done:
         turned = np.swapaxes(rows.reshape(len(rows), size, -1), 1, 2)
         if isinstance(step, np.ndarray):
-            rows = np.matmul(turned, step.T if back else step)
+            # Fresh memory takes longer to get than to fill, so two arrays take turns.
+            out = np.empty(rows.size) if spare is None else spare
+            spare = rows.reshape(-1) if ours else None
+            table = step.T if back else step
+            rows = np.matmul(turned, table, out=out.reshape(turned.shape))
         else:
             each = np.ascontiguousarray(turned).reshape(-1, size)
-            rows = step(each, back).reshape(turned.shape)
+            rows, spare = step(each, back).reshape(turned.shape), None
+        ours = isinstance(step, np.ndarray)
     return rows.reshape(shape)
