@@ -17,22 +17,29 @@ const SMALL: usize = 1 << 12;
 pub fn codes<T: Unsigned>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
     let bands = codes.len().div_ceil(STRETCH).clamp(1, pool::threads());
     let height = codes.len().div_ceil(bands).max(1);
+    let tables = if size < SMALL { 4 } else { 1 };
     // Those out of range are counted apart, never followed.
-    let next = if size < SMALL { size + 1 } else { 0 };
-    let place = |lane: usize, code: &T| lane * next + (code.get() as usize).min(size);
+    let place = |code: &T| (code.get() as usize).min(size);
     let found = pool::map(bands, bands == 1, |band| {
-        let mut counts = memory::zeros::<u64>(size + 1 + 3 * next);
+        let mut counts = memory::zeros::<u64>((size + 1) * tables);
         let band = codes.chunks(height).nth(band).unwrap_or_default();
         for part in band.chunks(STRETCH) {
             stop::point();
             let (fours, rest) = part.as_chunks::<4>();
-            for [w, x, y, z] in fours {
-                counts[place(0, w)] += 1;
-                counts[place(1, x)] += 1;
-                counts[place(2, y)] += 1;
-                counts[place(3, z)] += 1;
+            let mut all = counts.chunks_exact_mut(size + 1);
+            match [all.next(), all.next(), all.next(), all.next()] {
+                [Some(a), Some(b), Some(c), Some(d)] => {
+                    for [w, x, y, z] in fours {
+                        a[place(w)] += 1;
+                        b[place(x)] += 1;
+                        c[place(y)] += 1;
+                        d[place(z)] += 1;
+                    }
+                    rest.iter().for_each(|code| a[place(code)] += 1);
+                }
+                [Some(table), ..] => part.iter().for_each(|code| table[place(code)] += 1),
+                [None, ..] => {}
             }
-            rest.iter().for_each(|code| counts[place(0, code)] += 1);
         }
         counts
     });
