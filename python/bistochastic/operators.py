@@ -377,7 +377,7 @@ def spectrum(matrix: Matrix) -> Spectrum | None:
 
 def _spectrum(matrix: Matrix) -> Spectrum | None:
     size = matrix.size
-    if (two := _core.two_values_of(matrix)) is not None:
+    if (two := _core.structure_of(matrix, "two values")) is not None:
         return Spectrum("flat", np.array([two[2]]))
     if (row := first_row(matrix)) is not None:
         return Spectrum("cyclic", np.fft.rfft(row.shares())) if size <= _LARGEST else None
@@ -427,7 +427,7 @@ def _operator(matrix: Matrix) -> Operator | None:
     size = matrix.size
     if (runs := classes(matrix)) is not None:
         return _Means(runs)
-    if (two := _core.two_values_of(matrix)) is not None:
+    if (two := _core.structure_of(matrix, "two values")) is not None:
         return _Flat(size, two[2], two[1])
     if (to := targets(matrix)) is not None:
         return _Moved(to)

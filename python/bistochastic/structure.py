@@ -49,8 +49,8 @@ def two_valued(matrix: Matrix) -> tuple[float, float] | None:
     >>> bs.structure.two_valued(bs.randomized_response(3, keep=0.5))
     (0.5, 0.25)
     """
-    found = _core.two_values_of(matrix)
-    return None if found is None else found[:2]
+    found = _core.structure_of(matrix, "two values")
+    return None if found is None else (found[0], found[1])
 
 
 def is_certain(matrix: Matrix) -> bool:
@@ -70,7 +70,8 @@ def targets(matrix: Matrix) -> Counts | None:
     >>> bs.structure.targets(bs.permutation([1, 2, 0]))
     array([1, 2, 0])
     """
-    return _core.targets_of(matrix)
+    found: Counts | None = _core.structure_of(matrix, "targets")
+    return found
 
 
 def counts(matrix: Matrix) -> Counts | None:
@@ -82,7 +83,8 @@ def counts(matrix: Matrix) -> Counts | None:
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
-    return _core.counts_of(matrix)
+    found: Counts | None = _core.structure_of(matrix, "counts")
+    return found
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def composition(matrix: Matrix) -> Composition | None:
     >>> bs.structure.composition(bs.uniform(6)) is None
     True
     """
-    found = _core.composition_of(matrix)
+    found = _core.structure_of(matrix, "composition")
     if found is None:
         return None
     kind, weights, parts = found
@@ -295,7 +297,7 @@ def classes(matrix: Matrix) -> ClassRuns | None:
     >>> bs.structure.classes(bs.k_anonymous(6, k=3)).number
     2
     """
-    found = _core.classes_of(matrix)
+    found = _core.structure_of(matrix, "classes")
     return None if found is None else ClassRuns(*found)
 
 
@@ -328,7 +330,7 @@ class Vector:
 
 
 def _counted(kind: str, matrix: Matrix) -> Vector | None:
-    found = _core.vector_of(matrix, kind)
+    found = _core.structure_of(matrix, kind)
     return None if found is None else Vector(*found)
 
 
@@ -385,7 +387,7 @@ def swap(matrix: Matrix) -> Swap | None:
     >>> bs.structure.swap(bs.uniform(4)) is None
     True
     """
-    found = _core.swap_of(matrix)
+    found = _core.structure_of(matrix, "swap")
     return None if found is None else Swap(found[0], found[1], Fraction(*found[2:]))
 
 
@@ -396,7 +398,7 @@ def shift_invariant(matrix: Matrix) -> bool:
     >>> bs.structure.shift_invariant(bs.circulant([2, 1, 1]) @ bs.uniform(3))
     True
     """
-    if _core.two_values_of(matrix) is not None or first_row(matrix) is not None:
+    if two_valued(matrix) is not None or first_row(matrix) is not None:
         return True
     made = composition(matrix)
     return isinstance(made, Mixture | Product) and all(map(shift_invariant, made.parts))

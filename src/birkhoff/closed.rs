@@ -214,7 +214,7 @@ fn classes(size: u64, runs: &[Run]) -> Result<Terms> {
             ((n / g, d / g), time)
         })
         .gather();
-    memory::probe(size_of_val(&*terms));
+    drop(memory::room::<u8>(size_of_val(&*terms)));
     terms.sort_by(|(a, _), (b, _)| {
         (u128::from(b.0) * u128::from(a.1)).cmp(&(u128::from(a.0) * u128::from(b.1)))
     });

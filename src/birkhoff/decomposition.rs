@@ -145,7 +145,9 @@ impl Decomposition {
             vec![(n, self.cells()?)]
         } else {
             let factors = self.leaves(0).into_iter().rev();
-            memory::all(factors.map(|(form, _)| Ok((form.size as usize, form.cells()?))))?
+            factors
+                .map(|(form, _)| Ok((form.size as usize, form.cells()?)))
+                .collect::<Result<Vec<_>, _>>()?
         };
         let mut out = memory::zeros(n * n);
         pool::for_each_chunk(&mut out, n, n < 256, |u, row| {

@@ -4,7 +4,7 @@ use super::terms::{Permutations, Terms, Times, Weights};
 use super::{Decomposition, Sum};
 use crate::draw::uniform::{More, by_long_remainder, by_remainder};
 use crate::error::{Error, Result};
-use crate::system::memory::{self, Gather};
+use crate::system::memory::Gather;
 
 /// Draws terms. Where the words come from is not known here: the keystream plugs in as [`More`].
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Drawer {
                 let parts = factors
                     .iter()
                     .map(|part| Ok((Drawer::new(part)?, part.terms().unwrap_or(1))));
-                Ok(Drawer::Kron(memory::all(parts)?))
+                Ok(Drawer::Kron(parts.collect::<Result<Vec<_>>>()?))
             }
         }
     }

@@ -36,7 +36,7 @@ pub fn decompose(
     };
     let share = share / factors.len() as f64;
     let part = |factor| super::decompose(factor, &each, share, progress);
-    let parts = memory::all(factors.iter().map(part))?;
+    let parts = factors.iter().map(part).collect::<Result<Vec<_>>>()?;
     let mut whole = Decomposition {
         matrix: matrix.clone(),
         sum: Sum::Kron(parts, None),

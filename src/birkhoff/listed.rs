@@ -27,7 +27,8 @@ impl Listed {
     /// One more term.
     pub fn push(&mut self, weight: u64, columns: &[u32]) {
         memory::push(&mut self.weights, weight);
-        memory::extend(&mut self.columns, columns.iter().map(|&v| v as u16));
+        let columns = columns.iter().map(|&v| v as u16);
+        columns.for_each(|v| memory::push(&mut self.columns, v));
     }
 
     /// Largest weights first, otherwise as they were.

@@ -17,7 +17,7 @@
 use crate::error::Result;
 use crate::law::parameters::Value;
 use crate::law::{self, Law, Matrix};
-use crate::system::memory::{self, Gather};
+use crate::system::memory::Gather;
 use crate::system::pool;
 use crate::system::progress::Progress;
 
@@ -117,9 +117,11 @@ pub fn decompose_all(
     progress: &Progress,
 ) -> Result<Vec<Decomposition>> {
     let share = 1.0 / matrices.len().max(1) as f64;
-    memory::all(pool::map(matrices.len(), false, |i| {
+    pool::map(matrices.len(), false, |i| {
         decompose(&matrices[i], options, share, progress)
-    }))
+    })
+    .into_iter()
+    .collect()
 }
 
 /// The best of several ways: as it is, with other labels, and on small matrices with shorter steps. All

@@ -70,9 +70,11 @@ fn rows<T: Send>(
     size: usize,
     number: impl Fn(u128) -> T + Sync + Send,
 ) -> Option<Vec<Vec<(u16, T)>>> {
-    memory::every(pool::map(size, size < 128, |u| {
+    pool::map(size, size < 128, |u| {
         let row = matrix.row::<u128>(u as u64)?;
         let entries = row.into_iter().enumerate().filter(|(_, c)| *c > 0);
         Some(entries.map(|(v, c)| (v as u16, number(c))).gather())
-    }))
+    })
+    .into_iter()
+    .collect::<Option<Vec<_>>>()
 }

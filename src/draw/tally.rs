@@ -100,7 +100,7 @@ impl Shard {
         let ids = self.counts.len();
         if ids == self.counts.capacity() {
             // The table doubles, and cannot be refused memory itself.
-            memory::probe(64 * ids);
+            drop(memory::room::<u8>(64 * ids));
         }
         match self.counts.entry(id) {
             Entry::Occupied(mut count) => {

@@ -305,7 +305,10 @@ fn bounds_of_mixture(parts: &[(Dd, &Matrix)]) -> Measures {
         .iter()
         .map(|(_, part)| part.epsilon())
         .fold(0.0, f64::max);
-    let ends = memory::every(parts.iter().map(|(_, part)| part.law().extremes()));
+    let ends = parts
+        .iter()
+        .map(|(_, part)| part.law().extremes())
+        .collect::<Option<Vec<_>>>();
     let by_extremes = ends.map_or(f64::INFINITY, |ends| {
         let mean = |pick: fn(&(f64, f64)) -> f64| {
             let terms = parts.iter().zip(&ends);
@@ -398,7 +401,7 @@ fn entry_by_entry(matrix: &Matrix) -> Option<Measures> {
         }
         Some((columns, bits))
     });
-    let bands = memory::every(bands)?;
+    let bands = bands.into_iter().collect::<Option<Vec<_>>>()?;
     let bits = bands.iter().fold(Dd::ZERO, |sum, band| sum + band.1) / Dd::from(size as f64);
     let ends = (0..size).map(|v| {
         let low = bands.iter().map(|band| band.0[v].0).min().unwrap_or(0);

@@ -142,13 +142,21 @@ fn all_rows<C: Cell>(matrix: &Matrix) -> Option<Vec<C>> {
     matrix.joined_row::<C>(0)?;
     let size = matrix.size() as usize;
     let rows = pool::map(size, size < 64, |u| matrix.joined_row::<C>(u as u64));
-    Some(memory::every(rows)?.into_iter().flatten().gather())
+    Some(
+        rows.into_iter()
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .gather(),
+    )
 }
 
 /// The rows of the second matrix of a product.
 fn second_rows<C: Cell>(product: &Matrix) -> Option<Vec<C>> {
     let second = product.law().parts().last()?;
-    let rows = memory::every((0..product.size()).map(|w| second.row::<C>(w)))?;
+    let rows = (0..product.size())
+        .map(|w| second.row::<C>(w))
+        .collect::<Option<Vec<_>>>()?;
     Some(rows.into_iter().flatten().gather())
 }
 

@@ -6,7 +6,7 @@
 use crate::number::bits::Bits;
 use crate::number::dd::{self, Dd};
 use crate::number::lattice::gcd;
-use crate::system::memory::{self, Gather};
+use crate::system::memory::Gather;
 
 /// `(sum of weight * log2(base)) / denominator`, exactly.
 #[derive(Debug, Clone)]
@@ -35,7 +35,9 @@ impl LogSum {
         let scaled = |sum: &LogSum, by: u128| -> Option<Vec<(i128, u128)>> {
             let by = i128::try_from(by).ok()?;
             let terms = sum.terms.iter();
-            memory::every(terms.map(|&(w, x)| Some((w.checked_mul(by)?, x))))
+            terms
+                .map(|&(w, x)| Some((w.checked_mul(by)?, x)))
+                .collect::<Option<Vec<_>>>()
         };
         let mut terms = scaled(self, a)?;
         terms.extend(scaled(other, b)?);

@@ -81,10 +81,7 @@ mod _core {
         rebuild::{arrays, restore, restore_parts},
         scalar::{as_real, as_whole, code, flag},
         spelled::{SpelledIds, spelled_ids},
-        structure::{
-            classes_of, composition_of, counts_of, counts_rank, has_rows, is_certain, swap_of,
-            targets_of, two_values_of, vector_of,
-        },
+        structure::{counts_rank, has_rows, is_certain, structure_of},
         survey::{entropy_rate, metric_epsilon, of_lines},
         widths::Texts,
     };

@@ -110,11 +110,6 @@ fn is_spare() -> bool {
     black_box(Vec::<u8>::new()).try_reserve_exact(SPARE).is_ok()
 }
 
-/// Stops unless `bytes` can be had now: for what others allocate and cannot be refused.
-pub fn probe(bytes: usize) {
-    drop(room::<u8>(bytes));
-}
-
 /// An empty vector with room for `n`.
 pub fn room<T>(n: usize) -> Vec<T> {
     let mut vector = Vec::new();
@@ -196,11 +191,6 @@ fn grow<T>(vector: &mut Vec<T>) {
     reserve(vector, vector.len().max(16));
 }
 
-/// All of them more.
-pub fn extend<T>(vector: &mut Vec<T>, items: impl Iterator<Item = T>) {
-    items.for_each(|item| push(vector, item));
-}
-
 /// Iterators that are collected into memory that was asked for.
 pub trait Gather: Iterator + Sized {
     /// All items.
@@ -228,11 +218,6 @@ pub fn all<T, E>(items: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>
         Ok(())
     })?;
     Ok(vector)
-}
-
-/// What an iterator gives, unless one is none.
-pub fn every<T>(items: impl IntoIterator<Item = Option<T>>) -> Option<Vec<T>> {
-    all(items.into_iter().map(|item| item.ok_or(()))).ok()
 }
 
 /// A copy, to be shared.

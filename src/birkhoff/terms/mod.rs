@@ -127,7 +127,7 @@ impl Terms {
         if let Permutations::Classes(_, Times::Listed(times)) = &self.permutations {
             // In the order of time neighbouring fractions add up to short ones.
             let key = |j: u64| times[j as usize];
-            memory::probe(size_of_val(&*order));
+            drop(memory::room::<u8>(size_of_val(&*order)));
             order.sort_by(|&a, &b| {
                 let ((a, b), (c, d)) = (key(a), key(b));
                 (u64::from(a) * u64::from(d)).cmp(&(u64::from(c) * u64::from(b)))

@@ -215,11 +215,15 @@ fn draw_all(key: &Key, labels: Labels<'_>, group: Vec<Block<'_>>, threads: usize
         for (position, column) in block.columns.into_iter().enumerate() {
             let names = Label::List(memory::copied(column.names));
             let labels = labels.with([names, number.clone()]);
-            let draws = memory::all(column.matrices.iter().map(|&matrix| {
-                let draws = Draws::new(matrix)?;
-                let keys = draws.keys(&digest, &labels, RowKeys::new);
-                Ok::<_, Error>((draws, keys))
-            }))?;
+            let draws = column
+                .matrices
+                .iter()
+                .map(|&matrix| {
+                    let draws = Draws::new(matrix)?;
+                    let keys = draws.keys(&digest, &labels, RowKeys::new);
+                    Ok::<_, Error>((draws, keys))
+                })
+                .collect::<Result<Vec<_>>>()?;
             let part = Part {
                 position,
                 row,

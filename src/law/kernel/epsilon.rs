@@ -123,7 +123,8 @@ impl Ranges {
             Some(*a)
         };
         let mut prefix = vec![(u128::MAX, 0)];
-        memory::extend(&mut prefix, kernel[1..=w].iter().scan((u128::MAX, 0), join));
+        let more = kernel[1..=w].iter().scan((u128::MAX, 0), join);
+        more.for_each(|both| memory::push(&mut prefix, both));
         let mut suffix: Vec<_> = kernel[..w].iter().rev().scan((u128::MAX, 0), join).gather();
         suffix.reverse();
         Ranges { prefix, suffix }
