@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
+import numpy.fft  # a library of its own, which could not be loaded where memory has run out
 
 from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType

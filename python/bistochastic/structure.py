@@ -341,7 +341,7 @@ def first_row(matrix: Matrix) -> Vector | None:
     >>> bs.structure.first_row(bs.circulant([3, 0, 1])).shares()
     array([0.75, 0.  , 0.25])
     """
-    return _counted("first_row", matrix)
+    return _counted("first row", matrix)
 
 
 def even_kernel(matrix: Matrix) -> Vector | None:
