@@ -128,7 +128,7 @@ test-browser: build-test
 
 # The vectors of docs/protocol.md in every client: Node and Chromium, of Debian or any other.
 test-clients: build-test
-	BISTOCHASTIC_CLIENTS=1 $(BIN)/python -m pytest survey/tests/test_clients.py survey/tests/test_protocol.py
+	BISTOCHASTIC_CLIENTS=1 $(BIN)/python -m pytest survey/tests/test_clients.py survey/tests/test_protocol.py survey/tests/test_service.py
 
 # After a change of docs/protocol.md that adds cases: vectors never change, they are only added to.
 vectors: build-test

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI, HTTPException, Response
 
 import bistochastic_survey as sv
 
@@ -47,9 +47,9 @@ def make_app(folder: Path) -> FastAPI:
     app = FastAPI(lifespan=life)
 
     @app.get("/plan")
-    def plan() -> str:
-        """The client plan, which devices fetch once."""
-        return PLAN.client_json()
+    def plan() -> Response:
+        """The client plan, which devices fetch once: JSON as it is, not a string in JSON."""
+        return Response(PLAN.client_json(), media_type="application/json")
 
     @app.post("/report", status_code=204)
     def report(record: dict[str, Any]) -> None:
@@ -65,7 +65,10 @@ def make_app(folder: Path) -> FastAPI:
         flush()
         every = (sv.Collector.from_file(path, PLAN) for path in folder.glob("*.json"))
         total = sum(every, PLAN.collector(*TABLES))
-        return total.estimate(*columns.split(",")).to_dict()
+        try:
+            return total.estimate(*columns.split(",")).to_dict()
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from None
 
     return app
 
