@@ -36,12 +36,10 @@ class Dialect:
         max_line_ends: int = 0,
     ) -> Dialect:
         """Read and check a caller's options."""
-        for name, given in (
-            ("separator", "" if separator is None else separator),
-            ("decimal", decimal),
-        ):
-            if not isinstance(given, str):
-                raise RefusedType(name, "be a string", type(given).__name__)
+        if not isinstance(separator, str | None):
+            raise RefusedType("separator", "be a string", type(separator).__name__)
+        if not isinstance(decimal, str):
+            raise RefusedType("decimal", "be a string", type(decimal).__name__)
         if separator in _TABS:
             separator = "\t"
         if separator is not None:

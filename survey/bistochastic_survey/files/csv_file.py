@@ -70,10 +70,12 @@ class CsvSource(Source):
         self._admits = self._dialect.max_line_ends > 0
         self._mark = secrets.token_hex(16)
         self._names = distinct(self._header())
-        separator, fields = self._dialect.mark, range(len(self._names))
         # Names that no file chooses; behind them a byte order mark is a character.
-        self._first_row = separator.join(map(str, fields)).encode() + b"\n"
-        self._last_row = separator.join(self._mark for _field in fields).encode() + b"\n"
+        self._places = {name: str(i) for i, name in enumerate(self._names)}
+        first, last = self._places.values(), [self._mark] * len(self._names)
+        self._first_row, self._last_row = (
+            self._dialect.mark.join(row).encode() + b"\n" for row in (first, last)
+        )
         self._found: dict[str, str] = {}
         self.replaced({})
 
@@ -180,7 +182,7 @@ class CsvSource(Source):
         """Parse a block as strings; None if anything is wrong with one of its rows."""
         # Line ends in columns that are not read are counted, too.
         read = self._names if self._admits else columns
-        places = {str(self._names.index(name)): pa.string() for name in read}
+        places = {self._places[name]: pa.string() for name in read}
         data = b"".join([self._first_row, block, self._last_row])
         parse = arrow_csv.ParseOptions(
             delimiter=self._dialect.mark,

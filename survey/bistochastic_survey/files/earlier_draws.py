@@ -88,14 +88,10 @@ def describe_draws(found: list[Path], own: Path, certificate: Certificate) -> st
     first = found[0]
     alone, both = certificate.plan.epsilon, certificate.plan.epsilon * (1 + len(found))
     replaced = " (replaced by this run)" * (first.name == own.name)
-    lines = [
+    return (
         f"{shown(first.name)}{replaced}{more} in the same folder: the same plan and number of "
-        "records.",
-        "If the records are the same, noise was drawn more than once for each of them. Publish "
-        f"one of the files only: epsilon adds, from {up(alone)} to {up(both)}.",
-    ]
-    lines.append(
+        "records.\nIf the records are the same, noise was drawn more than once for each of them. "
+        f"Publish one of the files only: epsilon adds, from {up(alone)} to {up(both)}.\n"
         "To have one release in several formats, name all files in one run, or write the `data` of "
         "bistochastic.open(FILE)."
     )
-    return "\n".join(lines)
