@@ -18,7 +18,6 @@ __all__ = [
     "SpelledIds",
     "Tally",
     "Terms",
-    "Texts",
     "Tridiagonal",
     "anatomy",
     "arrays",
@@ -315,17 +314,6 @@ class SpelledIds:
 
 def plan_pseudonyms(key: Key, plan: str, ids: Any) -> NDArray[np.uint8]: ...
 def plan_key(key: Key, purpose: str, plan: str, labels: list[Any]) -> Key: ...
-
-@final
-class Texts:
-    def __new__(cls, texts: list[str]) -> Self: ...
-    def codes_of_views(
-        self,
-        views: NDArray[np.uint64],
-        buffers: list[NDArray[np.uint8]],
-        missing: NDArray[np.bool_] | None,
-        dtype: Any,
-    ) -> NDArray[Any] | None: ...
 
 @final
 class Tally:

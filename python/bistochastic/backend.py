@@ -34,7 +34,7 @@ from bistochastic.matrix import Matrix
 from bistochastic.progress import quiet
 
 __all__ = [
-    "Blocks", "Column", "Family", "Ids", "Rows", "RowsPerId", "Texts", "count", "derive", "draw",
+    "Blocks", "Column", "Family", "Ids", "Rows", "RowsPerId", "count", "derive", "draw",
     "pseudonyms", "quiet", "read_key", "require_memory", "respond",
 ]  # fmt: skip
 
@@ -301,49 +301,6 @@ class Column:
 
 _NAMES = "be a string or several"
 _LAWS = "be a Matrix, or one for each group"
-
-
-class Texts:
-    """Categories that are strings, and the lookup of their codes in a column of string views.
-
-    A view is two 64-bit words, as Arrow lays out ``string_view``: the length, then the string, or
-    its first bytes, the number of its buffer and its offset there.
-
-    >>> import numpy as np
-    >>> from bistochastic import backend
-    >>> views = np.frombuffer(b"\\1\\0\\0\\0M" + b"\\0" * 11, np.uint64)
-    >>> backend.Texts(["F", "M"]).find_codes(views, [])
-    array([1], dtype=uint8)
-    """
-
-    __slots__ = ("_held", "_type")
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        listed = [_text("texts", each) for each in arguments.items("texts", _NAMES, texts)]
-        self._held = _core.Texts(listed)
-        self._type = np.min_scalar_type(max(len(listed) - 1, 0))
-
-    def find_codes(
-        self,
-        views: NDArray[np.uint64],
-        buffers: Sequence[NDArray[np.uint8]],
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[Any] | None:
-        """Find the code of each of ``views`` into ``buffers`` unless it is ``missing``.
-
-        None if one is no category.
-
-        >>> import numpy as np
-        >>> from bistochastic import backend
-        >>> views = np.frombuffer(b"\\1\\0\\0\\0X" + b"\\0" * 11, np.uint64)
-        >>> backend.Texts(["F", "M"]).find_codes(views, []) is None
-        True
-        """
-        words = _typed("views", views, np.uint64)
-        held = arguments.items("buffers", "hold an array of uint8 each", buffers)
-        data = [_typed("buffers", each, np.uint8) for each in held]
-        none = None if missing is None else _typed("missing", missing, np.bool_)
-        return self._held.codes_of_views(words, data, none, self._type)
 
 
 def draw(

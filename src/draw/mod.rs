@@ -14,6 +14,5 @@ pub mod respond;
 pub mod sampler;
 pub mod spelled;
 pub mod tally;
-pub mod texts;
 pub mod uniform;
 pub mod word;

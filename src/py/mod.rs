@@ -83,6 +83,5 @@ mod _core {
         spelled::{SpelledIds, spelled_ids},
         structure::{counts_rank, has_rows, is_certain, structure_of},
         survey::{entropy_rate, metric_epsilon, of_lines},
-        widths::Texts,
     };
 }

@@ -1,4 +1,4 @@
-//! Arrays of integers of any width: the one file here that knows how wide. And texts of polars as such integers.
+//! Arrays of integers of any width: the one file here that knows how wide.
 
 use numpy::{
     Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1,
@@ -7,11 +7,8 @@ use numpy::{
 use pyo3::prelude::*;
 
 use super::convert::{array_type, type_name};
-use super::work::{detached, guarded};
 use crate::draw::code::{ByWidth, Width, each};
-use crate::draw::texts;
 use crate::error::Error;
-use crate::system::pool;
 
 type Array<'py, T> = Bound<'py, PyArray1<T>>;
 
@@ -24,9 +21,6 @@ type Read<'py, T> = PyReadonlyArray1<'py, T>;
 pub type Held<'py> = ByWidth<Read<'py, u8>, Read<'py, u16>, Read<'py, u32>, Read<'py, u64>>;
 
 type Write<'py, T> = PyReadwriteArray1<'py, T>;
-
-/// One that is written.
-pub type Room<'py> = ByWidth<Write<'py, u8>, Write<'py, u16>, Write<'py, u32>, Write<'py, u64>>;
 
 type Both<'py, T> = (Read<'py, T>, Write<'py, T>);
 
@@ -84,69 +78,4 @@ pub fn pair<'py>(codes: &Bound<'py, PyAny>, out: &Bound<'py, PyAny>) -> PyResult
     Ok(each!(codes, as_such, codes => {
         as_such((read(&codes)?, out.cast::<PyArray1<_>>()?.try_readwrite().map_err(busy)?))
     }))
-}
-
-/// An array of integers to come, and its bits to be written.
-pub fn written<'py>(
-    py: Python<'py>,
-    rows: usize,
-    dtype: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyAny>, Room<'py>)> {
-    // Through Python, so that an allocation that fails is a MemoryError.
-    let out = py.import("numpy")?.call_method1("empty", (rows, dtype))?;
-    let bits = out.call_method1("view", (format!("u{}", bytes_of(&out)),))?;
-    let room = each!(array("dtype", "be one of integers", &bits)?, as_such, bits => {
-        as_such(bits.try_readwrite().map_err(busy)?)
-    });
-    Ok((out, room))
-}
-
-/// The strings of a column, in the order of their codes.
-#[pyclass(frozen, module = "bistochastic._core")]
-pub struct Texts {
-    inner: texts::Texts,
-}
-
-#[pymethods]
-impl Texts {
-    #[new]
-    fn new(texts: Vec<String>) -> PyResult<Self> {
-        guarded(|| Texts {
-            inner: texts::Texts::new(texts.into_iter().map(String::into_bytes).collect()),
-        })
-    }
-
-    /// The codes of views, two words each, into ``buffers``, 0 where missing; `None` if one is none of these.
-    ///
-    /// >>> views = np.frombuffer(b"\3\0\0\0yes".ljust(16, b"\0"), "uint64")
-    /// >>> bs._core.Texts(["no", "yes"]).codes_of_views(views, [], None, "uint8")
-    /// array([1], dtype=uint8)
-    fn codes_of_views<'py>(
-        &self,
-        py: Python<'py>,
-        views: PyReadonlyArray1<'py, u64>,
-        buffers: Vec<PyReadonlyArray1<'py, u8>>,
-        missing: Option<PyReadonlyArray1<'py, bool>>,
-        dtype: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let views = views.as_slice()?;
-        let rows = views.len() / 2;
-        let views = &views[..2 * rows];
-        let buffers: Result<Vec<&[u8]>, _> = buffers.iter().map(|held| held.as_slice()).collect();
-        let buffers = buffers?;
-        let missing = missing.as_ref().map(|array| array.as_slice()).transpose()?;
-        if let Some(told) = missing.map(<[bool]>::len).filter(|&told| told != rows) {
-            let must = format!("say it of each of {rows} values");
-            return Err(Error::value("missing", must, told).into());
-        }
-        let (out, room) = written(py, rows, dtype)?;
-        let threads = pool::threads();
-        let good = each!(room, mut room => {
-            let room = room.as_slice_mut()?;
-            detached(py, rows as u64, || {
-                self.inner.read_views(views, &buffers, missing, room, threads)
-            })?
-        });
-        Ok(good.then_some(out))
-    }
 }

@@ -65,7 +65,6 @@ REFUSED = {
     "guarantee.individuals": f"bs.guarantee((), individuals={MATRICES})",
     "kron.matrices": f"bs.kron({MATRICES})",
     "mix.matrices": f"bs.mix({MATRICES}, weights=[.2, .3, .5])",
-    "backend.Texts.texts": "bs.backend.Texts({'a', 'b'})",
     "backend.Column.names": "bs.backend.Column({'a', 'b'}, [0, 1], bs.uniform(2))",
     "backend.Column.matrices": f"bs.backend.Column('a', [0, 1], {MATRICES}, [0, 1])",
     "backend.Ids.joined.parts": "bs.backend.Ids.joined({('a', 'b'), ('c', 'd')})",

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bistochastic_survey.plan.labels import spelled_as
 from bistochastic_survey.table import arrow_cells
-from bistochastic_survey.table.arrays import narrow
 from bistochastic_survey.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bistochastic_survey.plan.labels import Labels
     from bistochastic_survey.table.arrow_cells import Cells
     from bistochastic_survey.table.codes import Labelled
     from bistochastic_survey.table.frames import Codes, Mask
@@ -29,17 +26,6 @@ class PolarsFrame(Table):
 
     def _read(self, name: str) -> Cells:
         return self.column(name).to_arrow()
-
-    def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        series, texts = self.column(name), spelled_as(labels, "text")
-        if series.dtype == pl.String and texts is not None:
-            # Half the time that it takes to copy them for pyarrow and to look them up there.
-            found = series.cast(pl.Enum([str(value) for value in texts.values]), strict=False)
-            if found.null_count() == series.null_count():
-                missing = series.is_null().to_numpy() if series.null_count() else None
-                places = found.to_physical().fill_null(0).to_numpy()
-                return places.astype(narrow(len(labels)), copy=False), missing
-        return super().codes(name, labels)
 
     def objects(self, name: str) -> list[object] | None:
         series = self.column(name)

@@ -64,7 +64,6 @@ OF = {
     **dict.fromkeys(("Blocks", "Rows"), "shown equals hashed pickled"),
     **dict.fromkeys(("Column", "Ids"), "shown length"),
     "RowsPerId": "shown",
-    "Texts": "shown",
     "Key": "equals differs shown as_html",
     "Decomposition": "subscript shown as_html length walked",
     "Estimate": "shown as_html pickled deep_copied",

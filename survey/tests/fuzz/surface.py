@@ -33,7 +33,6 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "Ids": lambda s: f"bs.backend.Ids({ids(s)})",
     "Rows": lambda s: "bs.backend.Rows(7)",
     "RowsPerId": lambda s: "bs.backend.RowsPerId(1)",
-    "Texts": lambda s: "bs.backend.Texts(['F', 'M'])",
     "Key": lambda s: f"bs.Key.insecure({s.rng.randrange(9)})",
     "Decomposition": lambda s: (
         f"{s.matrix()}.decompose({s.rng.choice(['', 'max_terms=2', 'mass=0.5'])})"
@@ -131,7 +130,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
 FOR_TOOLS = ("choose", "estimate", "measures", "structure")
 # Classes that callers make, by the module that they call.
 MADE = {
-    "backend": ("Blocks", "Column", "Ids", "Rows", "RowsPerId", "Texts"),
+    "backend": ("Blocks", "Column", "Ids", "Rows", "RowsPerId"),
     "sv": (
         "Binned", "Categorical", "Design", "Joint", "Ledger", "Numeric", "Plan", "Release", "Wave",
     ),

@@ -25,7 +25,7 @@ NUMBER = 54170093
 BYTES = bytes(range(7, 39))
 # Classes that have no HTML of their own, and why.
 EXCEPTIONS = dict.fromkeys(
-    ("Blocks", "Column", "Ids", "Rows", "RowsPerId", "Texts"),
+    ("Blocks", "Column", "Ids", "Rows", "RowsPerId"),
     "tools hand them over, and nobody looks",
 )
 
@@ -100,7 +100,6 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Ids": bs.backend.Ids([SECRET, str(NUMBER)]),
         "Rows": bs.backend.Rows(),
         "RowsPerId": bs.backend.RowsPerId(1),
-        "Texts": bs.backend.Texts(["F", "M"]),
         "Design": sv.Design(weights=NASTY),
         "Wave": sv.Wave(NASTY, after="first"),
         "Counts": tabulated(plan(), [{NASTY: NASTY, "count": 5}], NASTY),
