@@ -166,9 +166,9 @@ class ProtectedBatches(Shown):
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the remaining batches as a pyarrow ``RecordBatchReader``."""
-        from bistochastic_survey.table.record_batches import reader_from
+        import pyarrow as pa
 
-        return reader_from(self.schema, self._batches)
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches)
 
     def read_all(self) -> Any:
         """Read the remaining batches into one table."""

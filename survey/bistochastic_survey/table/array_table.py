@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.table import arrays
-from bistochastic_survey.table.codes import NAMES, of_objects
-from bistochastic_survey.table.frames import WrongType
+from bistochastic_survey.table.codes import NAMES, Labelled, of_objects
+from bistochastic_survey.table.frames import Codes, Ids, Mask, WrongType
 from bistochastic_survey.table.table import Table, dates_in, numbers_in
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bistochastic_survey.table.codes import Labelled
-    from bistochastic_survey.table.frames import Codes, Ids, Mask
 
 
 class Arrays(Table):
@@ -118,9 +113,9 @@ class Arrays(Table):
             entries = np.array(values)
             found = entries.astype(np.promote_types(entries.dtype, like.dtype))[codes]
         else:
-            found = np.take(np.array(values, dtype=like.dtype), codes, mode="clip")
-            if missing is not None and like.dtype.kind in "fT":
-                found[missing] = getattr(like.dtype, "na_object", np.nan)
+            found = np.array(values, dtype=like.dtype)[codes]
+            if missing is not None:
+                found[missing] = getattr(like.dtype, "na_object", "")
         is_masked = isinstance(like, np.ma.MaskedArray) and not own
         return _as_masked(found, missing) if is_masked else found
 

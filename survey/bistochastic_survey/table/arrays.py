@@ -6,14 +6,12 @@ import contextlib
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.table.frames import Mask
+from bistochastic_survey.table.frames import Mask
 
 
 @cache

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from bistochastic.errors import RefusedType
+from bistochastic_survey.plan.labels import Labels
 from bistochastic_survey.table import arrow_cells
-from bistochastic_survey.table.arrow_cells import value_type, whole
-from bistochastic_survey.table.codes import coded
-from bistochastic_survey.table.frames import BE_A_TABLE, distinct
+from bistochastic_survey.table.arrow_cells import Cells, value_type, whole
+from bistochastic_survey.table.codes import Labelled, coded
+from bistochastic_survey.table.frames import BE_A_TABLE, Codes, Mask, distinct
 from bistochastic_survey.table.table import Table
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
-
-    from bistochastic_survey.plan.labels import Labels
-    from bistochastic_survey.table.arrow_cells import Cells
-    from bistochastic_survey.table.codes import Labelled
-    from bistochastic_survey.table.frames import Codes, Mask
 
 # Strings as places among the categories.
 _PLACES = pa.dictionary(pa.int32(), pa.string())

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bistochastic_survey.plan.labels import EXACT, spelled_as, spelling
+from bistochastic_survey.plan.labels import EXACT, Label, Labels, spelled_as, spelling
 from bistochastic_survey.table.arrays import narrow, recoded, some
 from bistochastic_survey.table.arrow_cells import (
     VIEWS,
+    Cells,
     is_string,
     nulls,
+    plain,
     spelled_out,
     value_type,
 )
-from bistochastic_survey.table.frames import Undeclared, WrongType
+from bistochastic_survey.table.frames import Codes, Mask, Undeclared, WrongType
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic_survey.plan.labels import Label, Labels
-    from bistochastic_survey.table.arrow_cells import Cells
-    from bistochastic_survey.table.frames import Codes, Mask
-
-    Labelled = Sequence[Label | float]
+Labelled = Sequence[Label | float]
 
 # Python's types; a boolean is an int, too, so it comes first.
 _PYTHON: tuple[tuple[tuple[type, ...], pa.DataType], ...] = (
@@ -104,13 +99,8 @@ def codes_of(column: Cells, labels: Labels, what: object = None) -> tuple[Codes,
     labels = spelled(labels, column.type, what)
     dtype = narrow(len(labels))
     entries, places = parts(column)
-    if pa.types.is_floating(kind):
-        # NaN is missing, and -0.0 is 0.
-        numbers = np.asarray(entries).astype(np.float64) + 0.0
-        entries = pa.array(numbers, from_pandas=True)
-    elif is_string(kind):
-        entries = entries.cast(pa.large_string())
-    elif pa.types.is_boolean(kind):
+    entries = alike(entries)
+    if pa.types.is_boolean(kind):
         entries = entries.cast(pa.uint8())
     missing = nulls(entries)
     if labels.kind != "text" and labels._bounds[2] and places is None:
@@ -133,6 +123,13 @@ def codes_of(column: Cells, labels: Labels, what: object = None) -> tuple[Codes,
     if missing is None:
         return found.astype(dtype), None
     return np.where(missing, 0, found).astype(dtype), some(missing)
+
+
+def alike(entries: Cells) -> Cells:
+    """Return equal values in one way: NaN is missing, -0.0 is 0, and strings have one layout."""
+    if pa.types.is_floating(entries.type):
+        return pa.array(np.asarray(entries).astype(np.float64) + 0.0, from_pandas=True)
+    return entries.cast(pa.large_string()) if is_string(entries.type) else plain(entries)
 
 
 def parts(column: Cells) -> tuple[Cells, pa.Array | None]:
@@ -165,14 +162,13 @@ def coded(
         indices = pa.array(places, mask=missing)
         found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered, safe=False)
     elif not is_string(kind):
-        entries = np.array(values, kind.to_pandas_dtype())
-        found = pa.array(np.take(entries, codes, mode="clip"), kind, mask=missing)
+        found = pa.array(values, kind).take(pa.array(codes, mask=missing))
     else:
-        plain = VIEWS.get(kind, kind)
-        found = pa.array(values, plain).take(pa.array(codes, mask=missing))
+        layout = VIEWS.get(kind, kind)
+        found = pa.array(values, layout).take(pa.array(codes, mask=missing))
         if missing is None:
             # Else it says of every row that it is not missing.
-            found = pa.Array.from_buffers(plain, len(found), [None, *found.buffers()[1:]])
+            found = pa.Array.from_buffers(layout, len(found), [None, *found.buffers()[1:]])
         found = found if found.type == kind else found.cast(kind)
     return pa.chunked_array([found])
 

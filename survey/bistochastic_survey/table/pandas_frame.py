@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pandas.api.extensions import ExtensionDtype
 
 from bistochastic.errors import Refused
 from bistochastic_survey.table import arrays, arrow_cells
-from bistochastic_survey.table.codes import NAMES, coded, of_objects
+from bistochastic_survey.table.arrow_cells import Cells
+from bistochastic_survey.table.codes import NAMES, Labelled, coded, of_objects
+from bistochastic_survey.table.frames import Codes, Mask
 from bistochastic_survey.table.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pandas.api.extensions import ExtensionDtype
-
-    from bistochastic_survey.table.arrow_cells import Cells
-    from bistochastic_survey.table.codes import Labelled
-    from bistochastic_survey.table.frames import Codes, Mask
 
 
 class PandasFrame(Table):
@@ -99,12 +94,6 @@ class PandasFrame(Table):
             if missing is not None:
                 found[missing] = None
             return pd.Series(found, dtype=dtype)
-        if isinstance(dtype, np.dtype):
-            found = np.take(np.array(values, dtype), codes, mode="clip")
-            if missing is not None:
-                found[missing] = np.nan
-            # No one else holds them, and pandas 3 would copy.
-            return pd.Series(found, copy=False)
         places = codes.astype(np.int64)
         if missing is not None:
             places[missing] = -1

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from bistochastic_survey.table import arrow_cells
+from bistochastic_survey.table.arrow_cells import Cells
+from bistochastic_survey.table.codes import Labelled
+from bistochastic_survey.table.frames import Codes, Mask
 from bistochastic_survey.table.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic_survey.table.arrow_cells import Cells
-    from bistochastic_survey.table.codes import Labelled
-    from bistochastic_survey.table.frames import Codes, Mask
 
 
 class PolarsFrame(Table):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,9 +11,6 @@ from bistochastic_survey.table.arrow_cells import is_string, value_type
 from bistochastic_survey.table.arrow_table import ArrowTable, PlacedTable
 from bistochastic_survey.table.frames import distinct, unchanged
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 def reader_of(given: object) -> pa.RecordBatchReader:
@@ -30,16 +26,6 @@ def reader_of(given: object) -> pa.RecordBatchReader:
             return pa.RecordBatchReader.from_stream(given)
         got += " with columns that Arrow does not have" if hasattr(given, "columns") else ""
     raise RefusedType("reader", "be a RecordBatchReader of pyarrow, or give an Arrow stream", got)
-
-
-def reader_from(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
-    """Return a reader over batches that are still to come."""
-    return pa.RecordBatchReader.from_batches(schema, batches)
-
-
-def gathered(batches: Sequence[pa.RecordBatch]) -> pa.Table:
-    """Return all batches as one table."""
-    return pa.Table.from_batches(batches)
 
 
 def id_kind(kind: pa.DataType) -> str:

@@ -6,29 +6,21 @@ An unprotected column has no declared categories: those that occur are found her
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.table import frames
-from bistochastic_survey.table.frames import library
+from bistochastic_survey.table.frames import Table, library
 from bistochastic_survey.wording import shown
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.table.frames import Table
-
-    Maker = Callable[[Mapping[str, Any]], Any]
-    # The code of every row, and the categories.
-    Coded = tuple[NDArray[np.intp], list[Any]]
+Maker = Callable[[Mapping[str, Any]], Any]
 
 
 def opened(frame: object) -> Table:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bistochastic.errors import RefusedType
-from bistochastic_survey.table.frames import BE_A_TABLE, library, module_of, opened
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bistochastic_survey.table.frames import Table
+from bistochastic_survey.table.frames import BE_A_TABLE, Table, library, module_of, opened
 
 # Strings with more different values than this are free text or ids rather than categories.
 MOST_LEVELS = 256

@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from itertools import compress
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from bistochastic.errors import Refused, RefusedType
+from bistochastic_survey.plan.labels import Labels
 from bistochastic_survey.table import arrays
 from bistochastic_survey.table import codes as coding
 from bistochastic_survey.table.arrays import id_list, nans, some
 from bistochastic_survey.table.arrow_cells import (
+    Cells,
     ids_of,
+    is_string,
     nulls,
     spelled_out,
     value_type,
     whole,
     word,
 )
-from bistochastic_survey.table.frames import Undeclared, WrongType, distinct, kind_of
+from bistochastic_survey.table.codes import Labelled
+from bistochastic_survey.table.frames import (
+    Codes,
+    Ids,
+    Mask,
+    Undeclared,
+    WrongType,
+    distinct,
+    kind_of,
+)
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bistochastic_survey.plan.labels import Labels
-    from bistochastic_survey.table.arrow_cells import Cells
-    from bistochastic_survey.table.codes import Labelled
-    from bistochastic_survey.table.frames import Codes, Ids, Mask
-
-    # The code of every row, and the categories.
-    Coded = tuple[NDArray[np.intp], list[Any]]
-
+# The code of every row, and the categories.
+Coded = tuple[NDArray[np.intp], list[Any]]
 _TEXT = pa.string()
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -166,9 +172,13 @@ class Table:
         """Return a column like that one, with these codes."""
         if name not in self._types:
             self.cells(name, coding.OWN[labels.kind])
-        kind = value_type(self._types[name])
-        values = pa.array(coding.spelled(labels, kind).values, kind).to_pylist()
-        return self._coded(values, codes, missing, self.column(name), own=False)
+        kind = self._types[name]
+        listed = pa.array(coding.spelled(labels, kind).values, value_type(kind))
+        if is_string(kind) or pa.types.is_dictionary(kind):
+            return self._coded(listed.to_pylist(), codes, missing, self.column(name), own=False)
+        # Codes are below the number of categories: not looked at again.
+        values = np.take(np.asarray(listed), codes, mode="clip")
+        return self._valued(values, missing, self.column(name), own=False)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
         """Return a column of the categories' own type in the place of that one."""
@@ -222,7 +232,11 @@ class Table:
         mask are not categories. The error for values that cannot be sorted quotes none.
         """
         try:
-            return _ascending(*_found(self, name))
+            codes, values = _found(self, name)
+            missing, *occurs = np.bincount(codes + 1, minlength=len(values) + 1) > 0
+            # The last place is for missing values.
+            places = np.append(np.cumsum(occurs, dtype=np.intp) - 1, np.count_nonzero(occurs))
+            return places[codes], [*compress(values, occurs), *[None] * int(missing)]
         except MemoryError:
             raise
         except Exception:
@@ -265,61 +279,32 @@ def numbers_in(column: Cells) -> tuple[np.ndarray, Mask | None]:
     return values, nans(values, missing)
 
 
-def _ascending(codes: NDArray[np.intp], values: list[Any]) -> Coded:
-    """Sort categories, leave out those that do not occur, and put missing ones last."""
-    # Missing has the code -1, so the first count.
-    counts = np.bincount(codes + 1, minlength=len(values) + 1)
-    occurs = [i for i in np.flatnonzero(counts[1:]).tolist()
-              if values[i] is not None and values[i] == values[i]]  # fmt: skip
-    order = sorted(occurs, key=lambda i: (type(values[i]).__name__, values[i]))
-    places = np.full(len(values) + 1, len(order), np.intp)
-    places[order] = np.arange(len(order))
-    ascending = [values[i] for i in order]
-    missing = len(codes) > int(counts[1:][order].sum())
-    return places[codes], [*ascending, None] if missing else ascending
-
-
 def _found(table: Table, name: str) -> Coded:
-    """Find codes, -1 if missing, and the categories in some order."""
+    """Find codes, -1 if missing, and the categories of the type's values, ascending."""
     listed = table.objects(name)
-    if listed is not None:
-        return _of_objects(listed)
     try:
-        column = table.cells(name)
+        column = table.cells(name) if listed is None else None
     except WrongType:
         # Intervals of pandas, for example, are Python's objects when they are listed.
-        column = table.column(name)
-        return _of_objects(list(getattr(column, "tolist", column.__iter__)()))
-    if pa.types.is_boolean(column.type):
-        codes, listed = _of_numbers(*numbers_in(column.cast(pa.uint8())))
-        return codes, [bool(value) for value in listed]
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return _of_numbers(*numbers_in(column))
-    entries, places = coding.parts(column)
-    encoded = whole(entries).dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy()
-    if places is not None:
-        codes, _at = coding.at_places(codes, places)
-        missing = nulls(places)
-        codes = codes if missing is None else np.where(missing, -1, codes)
-    return codes.astype(np.intp), encoded.dictionary.to_pylist()
-
-
-def _of_numbers(values: np.ndarray, missing: Mask | None) -> Coded:
-    """Return the codes and categories of numbers."""
-    if missing is not None:
-        codes = np.full(len(values), -1)
-        codes[~missing], listed = _of_numbers(values[~missing], None)
-        return codes, listed
-    if values.dtype.kind in "iu" and len(values):
-        least, most = int(values.min()), int(values.max())
-        if most - least < min(len(values), 1 << 20):
-            # Few integers are counted rather than sorted.
-            away = values.astype(np.int64, copy=False)
-            away = away - least if least else away
-            return away, (np.arange(most - least + 1) + least).tolist()
-    known, codes = np.unique(values, return_inverse=True)
-    return codes, known.tolist()
+        native = table.column(name)
+        listed, column = list(getattr(native, "tolist", native.__iter__)()), None
+    if column is None:
+        codes, values = _of_objects(listed or [])
+        order = sorted(range(len(values)), key=lambda i: (type(values[i]).__name__, values[i]))
+        values = [values[i] for i in order]
+    else:
+        entries, places = coding.parts(column)
+        encoded = whole(coding.alike(entries)).dictionary_encode()
+        order = pc.sort_indices(encoded.dictionary).to_numpy()
+        codes, values = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.take(order)
+        values = values.to_pylist()
+        if places is not None:
+            none = nulls(places)
+            codes, _at = coding.at_places(codes, places)
+            codes = codes if none is None else np.where(none, -1, codes)
+    ranks = np.full(len(values) + 1, -1)
+    ranks[order] = np.arange(len(values))
+    return ranks[codes], values
 
 
 def _is_missing(value: object) -> bool:
