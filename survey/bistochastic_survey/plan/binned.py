@@ -306,10 +306,10 @@ class Binned(Categorical, BinnedFields):
         return self._bins.numbers(self.step)
 
     def _part(
-        self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
+        self, at: int, table: Table, first: int | None, *, released: bool
     ) -> tuple[Codes, Mask | None]:
         if released and self.output == "interval":
-            return super()._part(at, table, first, narrowed=narrowed, released=released)
+            return super()._part(at, table, first, released=released)
         ends = (None, None) if released else (self.bottom, self.top)
         values, missing = read_clipped(table, self.column, first, ends, dated=self._bins.dated)
         codes, outside = self._bins.codes(values)

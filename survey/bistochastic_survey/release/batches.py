@@ -57,7 +57,7 @@ class Stream:
         self._numbers = dict(numbers or {})
         self._run = Run(
             plan, self._held.names, options, rows=_records(plan, self._numbers),
-            numbers=self._numbers, narrowed=places or None,
+            numbers=self._numbers,
         )  # fmt: skip
         self._certificate: Certificate | None = None
         self.schema = self._run.piece(self._held.take(0)).schema

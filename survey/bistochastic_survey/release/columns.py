@@ -17,7 +17,7 @@ from bistochastic.backend import Family
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.labels import Label, Labels, padded, spelled_as
-from bistochastic_survey.table.arrays import narrow, recoded, solid
+from bistochastic_survey.table.arrays import narrow, solid
 from bistochastic_survey.table.frames import Table, Undeclared, WrongType
 from bistochastic_survey.wording import cut, down, prefix, row, shown, up
 
@@ -143,13 +143,13 @@ class Coded:
         return tuple(found)
 
     def _part(
-        self, at: int, table: Table, first: int | None, *, narrowed: bool, released: bool
+        self, at: int, table: Table, first: int | None, *, released: bool
     ) -> tuple[Codes, Mask | None]:
         """Find the codes of one column and the rows that are missing."""
         raw = None if released else self._raw[at]
         if raw is None:
             held = self.reported[at]
-            codes, missing = read_codes(table, self.columns[at], held, first, narrowed=narrowed)
+            codes, missing = read_codes(table, self.columns[at], held, first)
             if not self.matrices[0].padding:
                 return codes, missing
             beyond = codes >= len(self.axes[0])
@@ -176,15 +176,13 @@ class Coded:
         table: Table,
         first: int | None = 0,
         *,
-        narrowed: bool = True,
         released: bool = False,
     ) -> Encoded:
         """Find the codes of all rows; ``ValueError`` or ``TypeError`` if a row has none.
 
         ``first`` is the number of the first row, if the table is a batch of a larger one, and
-        None if it is a batch of an engine. The codes are as narrow as the attribute allows, or
-        as wide as the column if they need not be. ``released`` means a protected table, which may
-        hold categories that are only reported.
+        None if it is a batch of an engine. The codes are as narrow as the attribute allows.
+        ``released`` means a protected table, which may hold categories that are only reported.
         """
         names = self.columns
         if self.missing == "category":
@@ -193,12 +191,7 @@ class Coded:
                     must = 'have a type that can be missing if missing="category", as results'
                     cure = "a nullable type, a masked array or objects can"
                     raise RefusedType("", f"{must} may be", f"one that cannot: {cure}", column=name)
-        # Parts of a combination are narrow, so they can be joined.
-        narrowed = narrowed or len(names) > 1
-        parts = [
-            self._part(at, table, first, narrowed=narrowed, released=released)
-            for at in range(len(names))
-        ]
+        parts = [self._part(at, table, first, released=released) for at in range(len(names))]
         masks = [missing for _codes, missing in parts]
         stays: Mask | None = None
         if self.missing == "raise":
@@ -226,8 +219,7 @@ class Coded:
                 codes += digit.astype(dtype, copy=False)
         if self.impossible:
             codes = _remaining(self, codes, stays, first)
-        if narrowed or codes.dtype.itemsize < self._least.itemsize:
-            codes = solid(codes, self._least)
+        codes = solid(codes, self._least)
         if stays is not None:
             codes = np.where(stays, codes.dtype.type(0), codes)
         return Encoded(codes, stays, _groups(table, self, first))
@@ -480,16 +472,11 @@ def _clip(
 
 
 def read_codes(
-    table: Table, name: str, labels: Labels, first: int | None = 0, *, narrowed: bool = True
+    table: Table, name: str, labels: Labels, first: int | None = 0
 ) -> tuple[Codes, Mask | None]:
     """Read the codes of one column and the missing rows, with errors as sentences."""
     try:
-        codes, missing = table.codes(name, labels)
-        if not narrowed:
-            return codes, missing
-        fewer = recoded(codes, len(labels), narrow(len(labels)))
-        assert fewer is not None
-        return fewer, missing
+        return table.codes(name, labels)
     except Undeclared as error:
         count, at = error.count, (first or 0) + error.row
         got = f"{count} other value{'s' * (count > 1)}, the first in {row(error.row, first)}"

@@ -24,6 +24,7 @@ from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.run import Run
 from bistochastic_survey.release.waves import ID_TYPES, People, RowIds, Wave, id_kinds, phrase_of
 from bistochastic_survey.table.array_table import Arrays
+from bistochastic_survey.table.arrays import narrow
 from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import Shown, row, shown
 
@@ -106,7 +107,7 @@ class Responder(Shown):
                 return found
         table = Record({name: [record[name]] for name in record.keys()})  # noqa: SIM118 - any mapping
         options = Options(key, None, None, False)
-        run = Run(self.plan, table.names, options, argument="record", narrowed=False)
+        run = Run(self.plan, table.names, options, argument="record")
         ids = RowIds(backend.Ids([id]))
         drawn: dict[str, Any] = run.drawn(run.read(table, None, ids=ids))
         return drawn
@@ -164,7 +165,7 @@ class Responder(Shown):
             must = f"have one id for each of {table.rows:,} records"
             raise Refused("ids", must, f"{len(held):,}")
         options = Options(self._secret(), None, None, False)
-        run = Run(self.plan, table.names, options, argument=argument, narrowed=False)
+        run = Run(self.plan, table.names, options, argument=argument)
         return run.drawn(run.read(table, None, ids=RowIds(held)))
 
     def _ids(self, name: str, given: object) -> backend.Ids:
@@ -317,14 +318,14 @@ class Record(Arrays):
         """Return the code of the value, 0 if it is missing, and whether it is missing."""
         (value,) = self._columns[name]
         if value is None or (isinstance(value, float) and value != value):
-            return np.zeros(1, np.int64), np.array([True])
+            return np.zeros(1, narrow(len(labels))), np.array([True])
         code = labels.code(value)
         if code is None:
             raise Refused("", "hold a declared category", "an undeclared one", column=name)
         if like(labels, value) is None:
             must = "hold a string, as its categories are"
             raise RefusedType("", must, type(value).__name__, column=name)
-        return np.array([code]), None
+        return np.array([code], narrow(len(labels))), None
 
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
         """Return the record with these columns, None for one that stays."""

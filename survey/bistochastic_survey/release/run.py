@@ -70,7 +70,6 @@ class Run:
         rows: int | None = None,
         numbers: Mapping[str, NumericValues] | None = None,
         row_columns: tuple[str, ...] = (),
-        narrowed: bool | None = None,
         argument: str = "frame",
         done: Callable[[int], object] = lambda _parts: None,
     ) -> None:
@@ -88,8 +87,6 @@ class Run:
         self.plan = plan
         self._coded = plan._coded
         self._numbers = dict(numbers or {})
-        by_position = options.wave is None and not row_columns
-        self._narrowed = by_position if narrowed is None else narrowed
         # If no key is given, one that is discarded with the run.
         self._key = Key.generate() if options.key is None else options.key
         if row_columns:
@@ -121,7 +118,7 @@ class Run:
         """
         encoded = []
         for attribute in self._coded:
-            encoded.append(attribute._encode(table, first, narrowed=self._narrowed))
+            encoded.append(attribute._encode(table, first))
             self._done(1)
         values = {}
         for number in self.numeric:

@@ -29,17 +29,15 @@ def solid(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def recoded(values: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray | None:
-    """Convert integers to another type; None if one is not from 0 to below ``size``.
+    """Convert integers to an unsigned type; None if one is not from 0 to below ``size``.
 
     The result is the caller's own memory if the type has the same width.
     """
-    plain = values.dtype.newbyteorder("=")
-    values = solid(values, plain)
+    values = solid(values, values.dtype.newbyteorder("="))
     # As unsigned, a negative number is larger than all that its type counts.
-    most = min(size - 1, int(np.iinfo(plain).max))
-    if len(values) and int(values.view(f"u{plain.itemsize}").max()) > most:
-        return None
-    return values.view(dtype) if plain.itemsize == dtype.itemsize else values.astype(dtype)
+    plain = values.view(f"u{values.dtype.itemsize}")
+    most = min(size - 1, int(np.iinfo(values.dtype).max))
+    return None if len(plain) and int(plain.max()) > most else plain.astype(dtype, copy=False)
 
 
 def words(values: np.ndarray) -> tuple[str, NDArray[np.uint64]]:

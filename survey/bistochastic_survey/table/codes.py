@@ -36,7 +36,7 @@ NAMES = {kind: types[0].__name__ for types, kind in _PYTHON}
 OWN = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
 
 
-def of_objects(values: Sequence[object], empty: pa.DataType) -> pa.Array:
+def of_objects(values: Sequence[object], empty: pa.DataType | None = None) -> pa.Array:
     """Read Python's objects, all of one kind or numbers; None and NaN are missing."""
     found: dict[pa.DataType, str] = {}
     for kind in set(map(type, values)) - {type(None)}:
@@ -50,12 +50,14 @@ def of_objects(values: Sequence[object], empty: pa.DataType) -> pa.Array:
         del found[pa.int64()]
     if len(found) > 1:
         raise WrongType(" and ".join(sorted(found.values())))
-    kind = next(iter(found), empty)
+    kind = next(iter(found), empty or pa.string())
     try:
         return pa.array(values, kind, from_pandas=True)
     except (pa.ArrowException, OverflowError, ValueError):
-        # An integer that is too large, or text that is no Unicode: no category.
-        return pa.array([None if v is None or v != v else _digits(v) for v in values], pa.string())
+        if empty is None:
+            raise
+    # Among categories: an integer that is too large, or text that is no Unicode, is none.
+    return pa.array([None if v is None or v != v else _digits(v) for v in values], pa.string())
 
 
 def _digits(value: object) -> str:

@@ -139,7 +139,7 @@ def _cells(column: pd.Series | pd.Index) -> Cells:
         listed = dtype.categories
         is_plain = pd.api.types.is_numeric_dtype(listed.dtype)
         is_plain = is_plain or isinstance(listed.dtype, pd.StringDtype)
-        entries = _cells(listed) if is_plain else of_objects(listed.tolist(), pa.string())
+        entries = _cells(listed) if is_plain else of_objects(listed.tolist())
         none = arrays.some(codes < 0)
         indices = pa.array(codes, mask=none)
         whole = arrow_cells.whole(entries)

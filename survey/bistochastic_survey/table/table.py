@@ -20,7 +20,6 @@ from bistochastic_survey.table.arrays import id_list, nans, some
 from bistochastic_survey.table.arrow_cells import (
     Cells,
     ids_of,
-    is_string,
     nulls,
     spelled_out,
     value_type,
@@ -40,7 +39,6 @@ from bistochastic_survey.table.frames import (
 
 # The code of every row, and the categories.
 Coded = tuple[NDArray[np.intp], list[Any]]
-_TEXT = pa.string()
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -150,14 +148,14 @@ class Table:
         except WrongType:
             return "Unknown"
 
-    def cells(self, name: str, empty: pa.DataType = _TEXT) -> Cells:
+    def cells(self, name: str, empty: pa.DataType | None = None) -> Cells:
         """Read a column as one of Arrow; of type ``empty`` if no object says its type."""
         listed = self.objects(name)
         try:
             found = self._read(name) if listed is None else coding.of_objects(listed, empty)
             self._types[name] = found.type
             return found
-        except (pa.ArrowException, TypeError):
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
             # Raised below, as what pyarrow says may quote a value.
             pass
         raise WrongType(kind_of(self.column(name)))
@@ -174,7 +172,8 @@ class Table:
             self.cells(name, coding.OWN[labels.kind])
         kind = self._types[name]
         listed = pa.array(coding.spelled(labels, kind).values, value_type(kind))
-        if is_string(kind) or pa.types.is_dictionary(kind):
+        is_number = pa.types.is_primitive(kind) and self.objects(name) is None
+        if not is_number:
             return self._coded(listed.to_pylist(), codes, missing, self.column(name), own=False)
         # Codes are below the number of categories: not looked at again.
         values = np.take(np.asarray(listed), codes, mode="clip")
