@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic import _core, arguments
+from bistochastic.arguments import Array
 from bistochastic.difference_sets import overlap
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, up
@@ -39,8 +40,6 @@ from bistochastic.guarantees import guarantee
 from bistochastic.matrix import Matrix
 from bistochastic.progress import Told, watched
 from bistochastic.structure import axes, first_row, two_valued
-
-Array = NDArray[np.float64]
 
 # Half of the distance from 1 to the next double.
 _UNIT = 2.0**-53
@@ -93,8 +92,11 @@ class _Column(NamedTuple):
 class Shuffled(Shown):
     """Central privacy of shuffled records: the result of :func:`shuffled`.
 
-    ``records`` is their number, and ``local_epsilon`` the epsilon of one record, which needs no
-    shuffling.
+    ``records`` is their number, ``local_epsilon`` the epsilon of one record without shuffling.
+
+    >>> import bistochastic as bs
+    >>> bs.shuffled(bs.randomized_response(2, epsilon=1), 10_000)
+    <Shuffled 10,000 records: epsilon 1 per record, less of all together>
     """
 
     def __init__(self, matrices: list[Matrix], records: int) -> None:

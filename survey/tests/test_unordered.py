@@ -63,6 +63,7 @@ REFUSED = {
     "decompose_all.matrices": f"bs.decompose_all({MATRICES})",
     "guarantee.matrices": f"bs.guarantee({MATRICES})",
     "guarantee.individuals": f"bs.guarantee((), individuals={MATRICES})",
+    "shuffled.matrices": f"bs.shuffled({MATRICES}, 9)",
     "kron.matrices": f"bs.kron({MATRICES})",
     "mix.matrices": f"bs.mix({MATRICES}, weights=[.2, .3, .5])",
     "backend.Column.names": "bs.backend.Column({'a', 'b'}, [0, 1], bs.uniform(2))",
