@@ -20,9 +20,10 @@ import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic.birkhoff import Decomposition
 from bistochastic.estimate import Estimate
+from bistochastic_survey import Release
 from bistochastic_survey.analysis.counts import Counts
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
-from bistochastic_survey.plan import BatchFunction, ProtectedBatches, Release
+from bistochastic_survey.plan import BatchFunction, ProtectedBatches
 
 WAVE = sv.Wave("person", after="first")
 DESIGN = sv.Design(weights="w", strata="region")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bistochastic import Key, KeySource
+    from bistochastic_survey import Release
     from bistochastic_survey.audit.results import Audit
-    from bistochastic_survey.plan import Release
     from bistochastic_survey.progress import Progress
 
 

@@ -38,8 +38,8 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bistochastic_survey import Certificate
     from bistochastic_survey.files.tables import Source
-    from bistochastic_survey.plan import Certificate
 
 # A decimal number, as it is typed for a column of such.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -101,9 +101,9 @@ def estimate(
     bistochastic estimate protected.csv --mean age --weights w --fpc 12000
     bistochastic estimate protected.csv --ratio smokes=yes --where sex=F
     """
+    from bistochastic_survey import Release
     from bistochastic_survey.files.protect import kinds
     from bistochastic_survey.files.tables import said
-    from bistochastic_survey.plan import Release
 
     law, certificate = read_own(file, plan)
     chosen = [bool(by), mean is not None, count, bool(ratio)].count(True)
@@ -208,8 +208,8 @@ def regress(
     bistochastic regress protected.csv --model logistic \\
         --formula 'smokes ~ sex + age'
     """
+    from bistochastic_survey import Release
     from bistochastic_survey.files.tables import said
-    from bistochastic_survey.plan import Release
 
     law, certificate = read_own(file, plan)
     design = design_of(survey, None, names_in(file, dialect))

@@ -16,9 +16,9 @@ from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
+    from bistochastic_survey import Certificate, Plan
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.files.tables import Source
-    from bistochastic_survey.plan import Certificate, Plan
 
 PLANS = (".toml", ".json")
 # What a certificate begins with, and a plan does not.
@@ -41,7 +41,7 @@ def _text_of(path: Path, name: str) -> str:
 
 def read_plan(path: Path, name: str = "plan") -> Plan:
     """Read a plan from a TOML or JSON file."""
-    from bistochastic_survey.plan import Plan
+    from bistochastic_survey import Plan
 
     form = path.suffix.lower()
     if form not in PLANS:
@@ -53,7 +53,7 @@ def read_plan(path: Path, name: str = "plan") -> Plan:
 
 def read_certificate(path: Path, name: str) -> Certificate:
     """Read a certificate from a JSON file."""
-    from bistochastic_survey.plan import Certificate
+    from bistochastic_survey import Certificate
 
     text = _text_of(path, name)
     with in_file(path):

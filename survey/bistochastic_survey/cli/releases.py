@@ -256,9 +256,9 @@ def protect(
     Each run draws new noise, unless it has the same key and release name. To publish a release in
     two formats, name both files in one run.
     """
+    from bistochastic_survey import Wave
     from bistochastic_survey.files.earlier_draws import describe_draws, find_draws, read_earlier
     from bistochastic_survey.files.protect import protect_file
-    from bistochastic_survey.plan import Wave
     from bistochastic_survey.release.options import Options
 
     if not all(out.name for out in outs):

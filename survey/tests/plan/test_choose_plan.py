@@ -18,8 +18,8 @@ from click.testing import CliRunner
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic.errors import OutOfReachError
+from bistochastic_survey import Release
 from bistochastic_survey.cli import main
-from bistochastic_survey.plan import Release
 
 DATA = os.environ.get("BISTOCHASTIC_DATA")
 SCALE = [[abs(u - v) for v in range(6)] for u in range(6)]

@@ -12,7 +12,7 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic_survey.plan import Release
+from bistochastic_survey import Release
 from folded import tabulated
 
 KEY = bs.Key.insecure(5)
