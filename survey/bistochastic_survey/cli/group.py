@@ -112,9 +112,12 @@ class _Sentence(click.Group):
             if isinstance(error, Refused | RefusedType):
                 # A column may have the name of an argument.
                 about, error.column = prefix(error.column), ()
-            said = in_shell(str(error))
-            command = self.commands.get(ctx.invoked_subcommand or "")
-            if any("--out" in each.opts for each in getattr(command, "params", ())):
+            params = getattr(self.commands.get(ctx.invoked_subcommand or ""), "params", ())
+            said = str(error)
+            if any(each.name == "file" for each in params):
+                said = said.replace("`frame`", "`file`")
+            said = in_shell(said)
+            if any("--out" in each.opts for each in params):
                 # The package's `path` was typed as an option.
                 said = said.replace("`path`", "`out`").replace("`out`", "`--out`")
             raise click.ClickException(about + said) from error

@@ -113,6 +113,15 @@ def test_a_broken_file_is_refused_without_its_values(folder: Path) -> None:
     assert "secret" not in done.output
 
 
+@pytest.mark.parametrize("words", [["--by", "sex"], ["--by", "sex", "--cluster", "age"],
+                                   ["--count", "--where", "sex=F"]])  # fmt: skip
+def test_a_file_without_records_is_named_as_it_was_typed(folder: Path, words: list[str]) -> None:
+    (folder / "file.csv").write_text("sex,age,w\n")
+    done = run(folder, "file.csv", "--plan", "plan.json", *words)
+    assert done.exit_code == 1
+    assert "Error: `file` must have at least one record; got none\n" in done.output
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
