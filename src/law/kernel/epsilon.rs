@@ -2,7 +2,7 @@
 
 use super::{Kernel, TERMS};
 use crate::number::logarithms::{self};
-use crate::system::memory::{self, Gather};
+use crate::system::memory::Gather;
 use crate::system::pool;
 use crate::system::stop::Paced;
 
@@ -24,12 +24,9 @@ impl Kernel<'_> {
                 let range = whole.fold((u128::MAX, 0), |(a, b), k| (a.min(k), b.max(k)));
                 return ratio(range);
             }
-            Some(w) if w > 0 => {
-                let ranges = Ranges::new(self.counts, w);
-                pool::map((w + 1).min(r), w < 256, |u| {
-                    ratio(self.extremes_near_end(u, w, &ranges))
-                })
-            }
+            Some(w) if w > 0 => pool::map((w + 1).min(r), w < 256, |u| {
+                ratio(self.extremes_near_end(u, w))
+            }),
             _ => pool::map(r.div_ceil(2), r < 128, |u| ratio(self.extremes(u))),
         };
         rows.into_iter().fold(0.0, f64::max)
@@ -42,36 +39,13 @@ impl Kernel<'_> {
             .fold((u128::MAX, 0), |(low, high), c| (low.min(c), high.max(c)))
     }
 
-    /// The same if the kernel is constant from `w <= r/2` on, for rows `u <= w`: of the entries
-    /// that feel one image only, the extremes of kernel prefixes and suffixes say all.
-    pub(super) fn extremes_near_end(&self, u: usize, w: usize, ranges: &Ranges) -> (u128, u128) {
-        let r = self.r();
-        let f = self.counts[r] as u128;
-        let join = |a: (u128, u128), b: (u128, u128)| (a.0.min(b.0), a.1.max(b.1));
-        let shifted = |range: (u128, u128)| (range.0.saturating_add(f), range.1 + f);
-        // Right of the diagonal: t = v - u below w - 2u - 1 feels both images, later ones do not.
-        let both = w.saturating_sub(2 * u + 1);
-        let mut found = (u..u + both).fold((u128::MAX, 0), |a, v| {
-            let c = self.count(u, v);
-            join(a, (c, c))
-        });
-        if both < w {
-            found = join(found, shifted(ranges.suffix[both]));
-        }
-        // Left of it: t = u - v up to 2u + 1 - w does not, later ones do.
-        let alone = (2 * u + 1).saturating_sub(w).min(u);
-        if alone > 0 {
-            found = join(found, shifted(ranges.prefix[alone]));
-        }
-        found = (0..u - alone).fold(found, |a, v| {
-            let c = self.count(u, v);
-            join(a, (c, c))
-        });
-        if u + w < r {
-            join(found, (2 * f, 2 * f))
-        } else {
-            found
-        }
+    /// The same if the kernel is constant from `w` on: entries further from the diagonal are all alike.
+    pub(super) fn extremes_near_end(&self, u: usize, w: usize) -> (u128, u128) {
+        let (end, flat) = (self.r().min(u + w), 2 * self.counts[self.r()] as u128);
+        let near = (0..end).map(|v| self.count(u, v));
+        let far = (end < self.r()).then_some(flat);
+        near.chain(far)
+            .fold((u128::MAX, 0), |(low, high), c| (low.min(c), high.max(c)))
     }
 
     /// Epsilon by bounds that leave few columns to look at; `None` if they leave many.
@@ -107,26 +81,5 @@ impl Kernel<'_> {
             }
         }
         (next == 0.0 || next.ln() < worst).then_some(worst)
-    }
-}
-
-/// Extremes of `c_1..c_t` and of `c_t..c_{w-1}`, by t.
-pub(super) struct Ranges {
-    prefix: Vec<(u128, u128)>,
-    suffix: Vec<(u128, u128)>,
-}
-
-impl Ranges {
-    fn new(kernel: &[i64], w: usize) -> Self {
-        let join = |a: &mut (u128, u128), &k: &i64| {
-            *a = (a.0.min(k as u128), a.1.max(k as u128));
-            Some(*a)
-        };
-        let mut prefix = vec![(u128::MAX, 0)];
-        let more = kernel[1..=w].iter().scan((u128::MAX, 0), join);
-        more.for_each(|both| memory::push(&mut prefix, both));
-        let mut suffix: Vec<_> = kernel[..w].iter().rev().scan((u128::MAX, 0), join).gather();
-        suffix.reverse();
-        Ranges { prefix, suffix }
     }
 }
