@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use crate::error::{Error, Result};
-use crate::law::entries::Cell;
 use crate::law::kernel::Kernel;
 use crate::law::matrix::distinct;
 use crate::law::{Law, Matrix};
@@ -148,7 +147,7 @@ pub(super) fn beta(entropy: &Entropy, size: u64) -> f64 {
 
 /// Bits and epsilon, and whether they are those of the law or bounds.
 #[derive(Debug, Clone)]
-pub(super) struct Measures {
+pub(crate) struct Measures {
     entropy: Entropy,
     epsilon: f64,
     exact: bool,
@@ -217,7 +216,7 @@ impl Matrix {
     fn measures(&self) -> &Measures {
         self.found().measures.get_or_make(|| match self.law() {
             Law::Product(pair) => {
-                let can = self.written().is_some() || u128::second_rows(self).is_some();
+                let can = self.is_written() || self.second_rows::<u128>().is_some();
                 let looked = || can.then(|| entry_by_entry(self)).flatten();
                 looked().unwrap_or_else(|| bounds_of_product(pair))
             }

@@ -4,14 +4,21 @@
 use std::ops::{Add, Mul, Range};
 
 use crate::law::kernel::Kernel;
+use crate::law::matrix::Found;
 use crate::law::{Law, Matrix, Run};
 use crate::number::dd::Dd;
 use crate::number::lattice::{GRID, gcd, nearest};
+use crate::system::kept::Kept;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 
 /// What the entries of a row are: counts out of the total of their matrix, or probabilities to 30 digits.
-pub trait Cell: Copy + Send + Sync + Add<Output = Self> + Mul<Output = Self> + 'static {
+pub(crate) trait Cell:
+    Copy + Send + Sync + Add<Output = Self> + Mul<Output = Self> + 'static
+{
+    /// Whether nothing is rounded.
+    const EXACT: bool;
+
     /// Certain.
     const ONE: Self;
 
@@ -30,14 +37,15 @@ pub trait Cell: Copy + Send + Sync + Add<Output = Self> + Mul<Output = Self> + '
     /// The total of a matrix, if its rows can be written so; 1 where none is needed.
     fn total_of(matrix: &Matrix) -> Option<u128>;
 
-    /// The entries of a small composite that are kept, if they are of this kind.
-    fn kept(table: &Table, places: Range<usize>) -> Option<Vec<Self>>;
+    /// Size up to which the rows of the second matrix of a product are kept.
+    const KEPT: u64;
 
-    /// The rows of the second matrix of a product, if they are kept.
-    fn second_rows(product: &Matrix) -> Option<&[Self]>;
+    /// Every entry of a matrix, if it is kept.
+    fn kept(found: &Found) -> &Kept<Option<Vec<Self>>>;
 }
 
 impl Cell for u128 {
+    const EXACT: bool = true;
     const ONE: Self = 1;
     const ZERO: Self = 0;
 
@@ -58,24 +66,16 @@ impl Cell for u128 {
         matrix.total()
     }
 
-    fn kept(table: &Table, places: Range<usize>) -> Option<Vec<Self>> {
-        match table {
-            Table::Counts(counts, _) => Some(memory::copied(&counts[places])),
-            Table::Precise(_) => None,
-        }
-    }
+    /// A product then takes 2^32 multiply-adds, which also keeps these counts small.
+    const KEPT: u64 = 1625;
 
-    /// Up to 2^32 multiply-adds, which also keeps these counts small.
-    fn second_rows(product: &Matrix) -> Option<&[Self]> {
-        let size = product.size();
-        let can = u128::from(size).pow(3) <= WORK && product.nesting().is_quick(size);
-        let rows = || can.then(|| second_rows(product)).flatten();
-        let kept = &product.found().second_counts;
-        kept.get_or_make(rows).as_deref()
+    fn kept(found: &Found) -> &Kept<Option<Vec<Self>>> {
+        &found.counts
     }
 }
 
 impl Cell for Dd {
+    const EXACT: bool = false;
     const ONE: Self = Dd::ONE;
     const ZERO: Self = Dd::ZERO;
 
@@ -95,70 +95,15 @@ impl Cell for Dd {
         Some(1)
     }
 
-    fn kept(table: &Table, places: Range<usize>) -> Option<Vec<Self>> {
-        Some(match table {
-            Table::Counts(counts, total) => {
-                let cells = counts[places].iter();
-                cells.map(|&c| Dd::entry(c, *total, 1)).gather()
-            }
-            Table::Precise(cells) => memory::copied(&cells[places]),
-        })
-    }
+    const KEPT: u64 = KEPT;
 
-    fn second_rows(product: &Matrix) -> Option<&[Self]> {
-        let can = product.size() <= KEPT;
-        let rows = || can.then(|| second_rows(product)).flatten();
-        let kept = &product.found().second_precise;
-        kept.get_or_make(rows).as_deref()
+    fn kept(found: &Found) -> &Kept<Option<Vec<Self>>> {
+        &found.precise
     }
 }
 
-/// Multiply-adds up to which the counts of a product are looked at one by one.
-const WORK: u128 = 1 << 32;
-
-/// Size up to which the rows of the second matrix of a product are kept to 30 digits.
+/// Size up to which they are kept to 30 digits.
 pub const KEPT: u64 = 1024;
-
-/// Every entry of a composite.
-#[derive(Debug)]
-pub enum Table {
-    /// Counts out of a total.
-    Counts(Vec<u128>, u128),
-    /// To 30 digits.
-    Precise(Vec<Dd>),
-}
-
-impl Table {
-    fn new(matrix: &Matrix) -> Self {
-        match (matrix.total(), all_rows::<u128>(matrix)) {
-            (Some(total), Some(counts)) => Table::Counts(counts, total),
-            _ => Table::Precise(all_rows(matrix).unwrap_or_default()),
-        }
-    }
-}
-
-/// Every row of a composite. The first one makes the tables of the parts, before going parallel.
-fn all_rows<C: Cell>(matrix: &Matrix) -> Option<Vec<C>> {
-    matrix.joined_row::<C>(0)?;
-    let size = matrix.size() as usize;
-    let rows = pool::map(size, size < 64, |u| matrix.joined_row::<C>(u as u64));
-    Some(
-        rows.into_iter()
-            .collect::<Option<Vec<_>>>()?
-            .into_iter()
-            .flatten()
-            .gather(),
-    )
-}
-
-/// The rows of the second matrix of a product.
-fn second_rows<C: Cell>(product: &Matrix) -> Option<Vec<C>> {
-    let second = product.law().parts().last()?;
-    let rows = (0..product.size())
-        .map(|w| second.row::<C>(w))
-        .collect::<Option<Vec<_>>>()?;
-    Some(rows.into_iter().flatten().gather())
-}
 
 /// Adds a share of a row to a sum.
 fn add<C: Cell>(sum: &mut [C], share: C, row: &[C]) {
@@ -171,14 +116,11 @@ impl Matrix {
     /// `Pr(report v | truth u)` as numerator and denominator below 2^127, for `u` and `v` below the
     /// size. `None` if a composite needs larger ones.
     pub fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
-        if let Some(table) = self.written() {
-            let at = (u * self.size() + v) as usize;
-            return match table {
-                Table::Counts(counts, total) => Some((counts[at], *total)),
-                Table::Precise(_) => None,
-            };
-        }
         match self.law() {
+            _ if self.is_written() => {
+                let at = (u * self.size() + v) as usize;
+                Some((self.table::<u128>()?[at], self.total()?))
+            }
             Law::Kron(factors) => {
                 let mut digits = digits(factors, u, v);
                 digits.try_fold((1u128, 1u128), |(n, d), (factor, u, v)| {
@@ -204,10 +146,10 @@ impl Matrix {
     /// The same to 30 digits.
     fn precise(&self, u: u64, v: u64) -> Dd {
         match self.law() {
-            Law::Kron(factors) if self.written().is_none() => {
+            Law::Kron(factors) if !self.is_written() => {
                 digits(factors, u, v).fold(Dd::ONE, |p, (factor, u, v)| p * factor.precise(u, v))
             }
-            Law::Mix { .. } if self.written().is_none() => (self.shares::<Dd>().into_iter())
+            Law::Mix { .. } if !self.is_written() => (self.shares::<Dd>().into_iter())
                 .fold(Dd::ZERO, |sum, (share, part)| {
                     sum + share * part.precise(u, v)
                 }),
@@ -252,14 +194,45 @@ impl Matrix {
     }
 
     /// Row `u`: counts out of the total, if there is one, or probabilities to 30 digits.
-    pub fn row<C: Cell>(&self, u: u64) -> Option<Vec<C>> {
-        match self.written() {
-            Some(table) => {
-                let (u, size) = (u as usize, self.size() as usize);
-                C::kept(table, u * size..(u + 1) * size)
-            }
-            None => self.joined_row(u),
+    pub(crate) fn row<C: Cell>(&self, u: u64) -> Option<Vec<C>> {
+        if !self.is_written() {
+            return self.joined_row(u);
         }
+        let (u, size) = (u as usize, self.size() as usize);
+        let table = self.table::<C>()?;
+        Some(memory::copied(&table[u * size..][..size]))
+    }
+
+    /// Every entry, row after row, found once.
+    fn table<C: Cell>(&self) -> Option<&[C]> {
+        let table = || {
+            C::total_of(self)?;
+            let counted = self.is_written() && !C::EXACT;
+            if let Some(counts) = counted.then(|| self.table::<u128>()).flatten() {
+                let total = self.total()?;
+                return Some(counts.iter().map(|&c| C::entry(c, total, 1)).gather());
+            }
+            // The first row makes the tables of the parts, before going parallel.
+            self.joined_row::<C>(0)?;
+            let size = self.size() as usize;
+            let rows = pool::map(size, size < 64, |u| self.joined_row::<C>(u as u64));
+            let rows = rows.into_iter().collect::<Option<Vec<_>>>()?;
+            Some(rows.into_iter().flatten().gather())
+        };
+        C::kept(self.found()).get_or_make(table).as_deref()
+    }
+
+    /// Whether every entry is kept: of a small composite that holds matrices many times, so that each is asked once.
+    pub(super) fn is_written(&self) -> bool {
+        self.nesting().holds_many() && self.size() <= super::composite::TABLE
+    }
+
+    /// The rows of the second matrix of a product, as every row of the product needs them all, if they can be kept.
+    pub(super) fn second_rows<C: Cell>(&self) -> Option<&[C]> {
+        let size = self.size();
+        let quick = !C::EXACT || self.nesting().is_quick(size);
+        let second = self.law().parts().last()?;
+        (size <= C::KEPT && quick).then(|| second.table()).flatten()
     }
 
     /// The same from rows of the parts.
@@ -289,7 +262,7 @@ impl Matrix {
             // costs a row at a time, not a path at a time.
             Law::Product(pair) => {
                 let first = pair[0].row::<C>(u)?;
-                let Some(rows) = C::second_rows(self) else {
+                let Some(rows) = self.second_rows::<C>() else {
                     return pair[1].through(&first);
                 };
                 let mut sum = zeros();
@@ -300,8 +273,12 @@ impl Matrix {
                 Some(sum)
             }
             plain => {
-                let entries = (0..self.size()).map(|v| plain.count(u, v));
-                Some(entries.map(|(n, d)| C::entry(n, d, total)).gather())
+                let mut row = zeros();
+                for v in plain.reach(u) {
+                    let (n, d) = plain.count(u, v);
+                    row[v as usize] = C::entry(n, d, total);
+                }
+                Some(row)
             }
         }
     }
@@ -344,12 +321,6 @@ impl Matrix {
         chosen
             .map(|(&w, part)| (C::share(w as u64, *sum, total, part), part))
             .gather()
-    }
-
-    /// The entries of a small composite that holds matrices many times, so that each is asked once.
-    pub(super) fn written(&self) -> Option<&Table> {
-        let many = self.nesting().holds_many() && self.size() <= super::composite::TABLE;
-        many.then(|| self.found().written.get_or_make(|| Table::new(self)))
     }
 }
 
@@ -482,11 +453,28 @@ impl Law {
                 out[u as usize] = nearest(law.diag, law.total);
             }
             _ => {
-                for (v, x) in (0..).zip(out) {
+                out.fill(0.0);
+                for v in self.reach(u) {
                     let (n, d) = self.count(u, v);
-                    *x = nearest(n, d);
+                    out[v as usize] = nearest(n, d);
                 }
             }
+        }
+    }
+
+    /// Codes beyond which nothing is reported for `u`, of a law that is no composite.
+    fn reach(&self, u: u64) -> Range<u64> {
+        match self {
+            Law::Permutation(targets) => {
+                let v = targets[u as usize] as u64;
+                v..v + 1
+            }
+            Law::Classes { runs, .. } => {
+                let (start, n) = class_of(runs, u);
+                start..start + n
+            }
+            Law::Tridiagonal { size, .. } => u.saturating_sub(1)..(u + 2).min(*size),
+            _ => 0..self.size(),
         }
     }
 }

@@ -48,6 +48,27 @@ impl Line<'_> {
         few.chain(each.iter().map(|&c| (c as u128, 1)))
     }
 
+    /// What is made of the counts in rising order, and of how often each stands there, or once each.
+    pub(super) fn in_order(&self, mut made: impl FnMut(&[u64], &[u64])) {
+        match &self.runs {
+            Runs::Each(each) => {
+                let mut counts: Vec<u64> = each.iter().map(|&c| c as u64).gather();
+                counts.sort_unstable();
+                made(&counts, &[]);
+            }
+            Runs::Few(few) => {
+                let (mut counts, mut times, mut all) = ([0; 4], [0; 4], *few);
+                all.sort_unstable();
+                let there = all.into_iter().filter(|run| run.1 > 0);
+                let len = there.clone().count();
+                for (i, (c, n)) in there.enumerate() {
+                    (counts[i], times[i]) = (c as u64, n);
+                }
+                made(&counts[..len], &times[..len]);
+            }
+        }
+    }
+
     /// Smallest and largest count.
     pub(super) fn range(&self) -> (u128, u128) {
         self.runs().fold((u128::MAX, 0), |(low, high), (c, _)| {
@@ -283,6 +304,16 @@ impl Law {
                 let n = size as usize;
                 let steps = bits::of_counts(size, *total, 2, n - 1, |i| alphas[i] as u64);
                 steps + bits::of_counts(size, *total, 1, n, |u| self.steps(u as u64)[1])
+            }
+            Law::Classes { runs, .. } if runs.len() > 1 => {
+                let mut sizes: Vec<(u64, u64)> = runs
+                    .iter()
+                    .map(|run| (run.class_size, run.classes))
+                    .gather();
+                sizes.sort_unstable();
+                let merged = Law::classes_of(sizes);
+                let lines = merged.lines().map_or_else(Vec::new, Gather::gather);
+                entropy_of(&lines, size, 0)
             }
             _ => match self.lines() {
                 Some(lines) => {

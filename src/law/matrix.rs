@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::draw::sampler::Sampler;
 use crate::error::{Error, Result};
 use crate::law::composite::{self, Measures};
-use crate::law::entries::Table;
 use crate::law::families::difference_set::DifferenceSet;
 use crate::law::parameters::{Parameters, Value};
 use crate::law::{Law, Nesting, digest};
@@ -31,7 +30,6 @@ struct Inner {
     parameters: Parameters,
     law: Law,
     size: u64,
-    total: Option<u128>,
     nesting: Nesting,
     /// What is known of truths that are fewer than the codes.
     difference_set: Option<DifferenceSet>,
@@ -40,7 +38,8 @@ struct Inner {
 
 /// What is found out at the first question.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(crate) struct Found {
+    total: Kept<Option<u128>>,
     entropy: Kept<Entropy>,
     truthfulness: Kept<f64>,
     is_ergodic: Kept<bool>,
@@ -52,12 +51,10 @@ pub(super) struct Found {
     notes: Kept<Box<dyn Any + Send + Sync>>,
     /// Of a mix or a product.
     pub measures: Kept<Measures>,
-    /// Of a small composite that holds many parts.
-    pub written: Kept<Table>,
-    /// The rows of the second matrix of a product, as every row of the product needs them all.
-    pub second_counts: Kept<Option<Vec<u128>>>,
+    /// Every entry of a small composite that holds many parts, and of the second matrix of a product.
+    pub counts: Kept<Option<Vec<u128>>>,
     /// The same to 30 digits, if there is no common total.
-    pub second_precise: Kept<Option<Vec<Dd>>>,
+    pub precise: Kept<Option<Vec<Dd>>>,
 }
 
 impl Matrix {
@@ -77,7 +74,6 @@ impl Matrix {
         let inner = Inner {
             name,
             size: law.size(),
-            total: law.total(),
             parameters,
             law,
             nesting,
@@ -130,7 +126,7 @@ impl Matrix {
 
     /// A total below 2^127 of which every entry is an integer, if there is one.
     pub fn total(&self) -> Option<u128> {
-        self.inner.total
+        *self.found().total.get_or_make(|| self.law().total())
     }
 
     /// How composites are nested in it.

@@ -100,13 +100,11 @@ impl Law {
                 least = (line.diagonal, line.total);
             }
             if !gammas.is_empty() {
-                let mut runs: Vec<(u128, u64)> = line.runs().gather();
-                runs.sort_unstable();
-                let counts: Vec<u64> = runs.iter().map(|run| run.0 as u64).gather();
-                let times: Vec<u64> = runs.iter().map(|run| run.1).gather();
-                for (k, &gamma) in deniable.iter_mut().zip(gammas) {
-                    *k = (*k).min(neighbours(&counts, &times, gamma));
-                }
+                line.in_order(|counts, times| {
+                    for (k, &gamma) in deniable.iter_mut().zip(gammas) {
+                        *k = (*k).min(neighbours(counts, times, gamma));
+                    }
+                });
             }
             let bits = line.near_bits();
             if worst.as_ref().is_none_or(|worst| bits < worst.0) {

@@ -41,11 +41,6 @@ pub fn check(name: &str, size: usize, positive: impl Fn(usize, usize) -> bool) -
     Ok(())
 }
 
-/// Whether some diagonal is positive throughout.
-pub fn has_diagonal(size: usize, positive: impl Fn(usize, usize) -> bool) -> bool {
-    Matching::of(size, positive).complete()
-}
-
 const NONE: usize = usize::MAX;
 
 /// Strongly connected components of the rows (Tarjan, without recursion).
