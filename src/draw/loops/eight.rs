@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{Code, Kind, Then, Undecided, Word};
 use crate::draw::sampler::classes::Classes;
-use crate::draw::sampler::neighbours::Steps;
+use crate::draw::sampler::tridiagonal::Steps;
 
 const LANES: usize = 8;
 
@@ -62,7 +62,7 @@ pub fn draw<W: Word, C: Code>(
                 }
             }
         }
-        Kind::Rows(rows) if rows.table.len() < 1 << 31 => {
+        Kind::Dense(rows) if rows.table.len() < 1 << 31 => {
             let (k, last) = (rows.k, all(rows.least));
             let table = &*rows.table;
             let shift = _mm_cvtsi32_si128(k as i32);
@@ -72,7 +72,7 @@ pub fn draw<W: Word, C: Code>(
                 (v, below(last, x))
             });
         }
-        Kind::Lies(lies) if W::BITS == 32 && lies.each > 0 => {
+        Kind::RandomizedResponse(lies) if W::BITS == 32 && lies.each > 0 => {
             let (size, stay, each) = (lies.size, lies.stay, lies.each);
             // With s = floor(log2 each) and m = floor(2^(32+s) / each), or one less than 2^32 where
             // that is 2^32, floor(y m / 2^(32+s)) is floor(y / each) or one less, for any y below 2^32.
@@ -125,7 +125,7 @@ pub fn draw<W: Word, C: Code>(
                 (_mm256_add_epi32(first, high), below(low, n))
             });
         }
-        Kind::Neighbours(neighbours) => {
+        Kind::Tridiagonal(neighbours) => {
             let unsure = _mm256_sub_epi32(most, all(2));
             let strays = |x, u, down, up| {
                 let falls = below(x, down);

@@ -125,7 +125,7 @@ fn draw_any<W: Word, C: Code>(
                 Then::Pick => sweep::<W, C>(words, src, dst, undecided, |x, _| slots.draw(x)),
             }
         }
-        Kind::Lies(_) | Kind::Classes(_) | Kind::Neighbours(_) | Kind::Rows(_) => {
+        Kind::RandomizedResponse(_) | Kind::Classes(_) | Kind::Tridiagonal(_) | Kind::Dense(_) => {
             sweep::<W, C>(words, src, dst, undecided, |x, u| kind.decide(x, u));
         }
     }
@@ -208,7 +208,7 @@ mod tests {
     /// Words on both sides of where one lie ends and the next begins.
     fn edges<W: Word>(kind: &Kind<W>) -> Vec<u64> {
         match kind {
-            Kind::Lies(lies) if lies.each > 0 => (0..1500)
+            Kind::RandomizedResponse(lies) if lies.each > 0 => (0..1500)
                 .map(|i| lies.stay + (i * 0x9e37_79b1 % (lies.size - 1)) * lies.each)
                 .flat_map(|first| [first.saturating_sub(1), first])
                 .collect(),
@@ -285,7 +285,7 @@ mod tests {
                 agree::<u32, u32>(kind, size);
             }
             Sampler::Leaf(Leaf::Eight(kind)) => agree::<u64, u64>(kind, size),
-            Sampler::Certain(_) | Sampler::Composite(_) => {}
+            Sampler::Permutation(_) | Sampler::Composite(_) => {}
         }
     }
 

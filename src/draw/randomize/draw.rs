@@ -58,7 +58,7 @@ pub(super) fn draw<C: Code>(
     scratch: &mut Scratch,
 ) {
     match sampler {
-        Sampler::Certain(targets) => {
+        Sampler::Permutation(targets) => {
             for (v, u) in dst.iter_mut().zip(src) {
                 *v = C::low(certain(targets.as_deref(), u.get()));
             }

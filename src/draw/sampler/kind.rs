@@ -1,10 +1,10 @@
 //! One draw from a first word: which structure it is, its two steps, and the width that the number of outcomes asks for.
 
 use super::classes::Classes;
-use super::lies::{Lies, TABLE_OF_LIES};
-use super::neighbours::Neighbours;
+use super::dense::Dense;
 use super::one::One;
-use super::rows::Rows;
+use super::randomized_response::{RandomizedResponse, TABLE};
+use super::tridiagonal::Tridiagonal;
 use crate::draw::alias::More;
 use crate::draw::word::Word;
 
@@ -14,22 +14,22 @@ pub enum Kind<W> {
     /// One law for all codes.
     One(One<W>),
     /// Randomized response without a table.
-    Lies(Lies),
+    RandomizedResponse(RandomizedResponse),
     /// Any code of the class.
     Classes(Classes),
     /// One step down or up.
-    Neighbours(Neighbours<W>),
+    Tridiagonal(Tridiagonal<W>),
     /// A law a row.
-    Rows(Rows<W>),
+    Dense(Dense<W>),
 }
 
 impl<W: Word> Kind<W> {
     /// The truth, or any other code.
     pub(super) fn lies(size: u64, keep: (u64, u64)) -> Self {
-        if size <= TABLE_OF_LIES {
+        if size <= TABLE {
             Kind::One(One::lies(size, keep))
         } else {
-            Kind::Lies(Lies::new::<W>(size, keep))
+            Kind::RandomizedResponse(RandomizedResponse::new::<W>(size, keep))
         }
     }
 
@@ -38,10 +38,10 @@ impl<W: Word> Kind<W> {
     pub fn decide(&self, x: u64, u: u64) -> (u64, bool) {
         match self {
             Kind::One(one) => one.decide(x, u),
-            Kind::Lies(lies) => lies.decide(x, u),
+            Kind::RandomizedResponse(lies) => lies.decide(x, u),
             Kind::Classes(classes) => classes.decide::<W>(x, u),
-            Kind::Neighbours(neighbours) => neighbours.decide(x, u),
-            Kind::Rows(rows) => rows.decide(x, u),
+            Kind::Tridiagonal(neighbours) => neighbours.decide(x, u),
+            Kind::Dense(rows) => rows.decide(x, u),
         }
     }
 
@@ -49,10 +49,10 @@ impl<W: Word> Kind<W> {
     pub fn resolve(&self, x: u64, u: u64, more: &mut impl More) -> u64 {
         match self {
             Kind::One(one) => one.resolve(x, u, more),
-            Kind::Lies(lies) => lies.resolve(x, u, more),
+            Kind::RandomizedResponse(lies) => lies.resolve(x, u, more),
             Kind::Classes(classes) => classes.resolve::<W>(x, u, more),
-            Kind::Neighbours(neighbours) => neighbours.resolve(x, u, more),
-            Kind::Rows(rows) => rows.resolve(x, u, more),
+            Kind::Tridiagonal(neighbours) => neighbours.resolve(x, u, more),
+            Kind::Dense(rows) => rows.resolve(x, u, more),
         }
     }
 

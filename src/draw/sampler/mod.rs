@@ -17,8 +17,8 @@
 //! | identity, permutation | none | a look-up | through the cache |
 //! | kron, mix, `@` | those of the parts | as in the parts | as in the parts |
 //!
-//! One file a structure, or several: [`one`] for a law that serves all codes, [`lies`], [`classes`],
-//! [`neighbours`], [`rows`]. [`kind`] is what a first word of some width decides.
+//! One file a structure, or several: [`one`] for a law that serves all codes, [`randomized_response`], [`classes`],
+//! [`tridiagonal`], [`dense`]. [`kind`] is what a first word of some width decides.
 
 use std::sync::Arc;
 
@@ -28,17 +28,17 @@ use crate::error::{Error, Result};
 use crate::law::{Law, Matrix};
 use crate::system::memory::Gather;
 use classes::Classes;
+use dense::Dense;
 use kind::leaf;
-use neighbours::Neighbours;
 use one::{One, Then};
-use rows::Rows;
+use tridiagonal::Tridiagonal;
 
 pub mod classes;
+pub mod dense;
 pub mod kind;
-pub mod lies;
-pub mod neighbours;
 pub mod one;
-pub mod rows;
+pub mod randomized_response;
+pub mod tridiagonal;
 
 #[cfg(test)]
 mod counted;
@@ -49,7 +49,7 @@ pub use kind::{Kind, Leaf};
 #[derive(Debug)]
 pub enum Sampler {
     /// Every code has one report.
-    Certain(Option<Arc<[i64]>>),
+    Permutation(Option<Arc<[i64]>>),
     /// One draw per record.
     Leaf(Leaf),
     /// Several draws per record.
@@ -105,8 +105,8 @@ impl Sampler {
         let one =
             |width, law, total: &u64, then| leaf!(width, Kind::One(One::new(law, *total, then)));
         Sampler::Leaf(match law {
-            Law::Permutation(targets) => return Sampler::Certain(Some(Arc::clone(targets))),
-            Law::Classes { .. } if law.is_certain() => return Sampler::Certain(None),
+            Law::Permutation(targets) => return Sampler::Permutation(Some(Arc::clone(targets))),
+            Law::Classes { .. } if law.is_certain() => return Sampler::Permutation(None),
             Law::Classes { size, runs } => {
                 let runs = runs.iter().map(|run| (run.start, run.class_size));
                 leaf!(width, Kind::Classes(Classes::new(*size, runs.gather())))
@@ -134,7 +134,7 @@ impl Sampler {
                 let alphas = alphas.clone();
                 leaf!(
                     width,
-                    Kind::Neighbours(Neighbours::new(*size, alphas, *total))
+                    Kind::Tridiagonal(Tridiagonal::new(*size, alphas, *total))
                 )
             }
             Law::Dense {
@@ -143,7 +143,7 @@ impl Sampler {
                 size,
             } => {
                 let counts = Arc::clone(counts);
-                leaf!(width, Kind::Rows(Rows::new(counts, *total, *size)))
+                leaf!(width, Kind::Dense(Dense::new(counts, *total, *size)))
             }
             Law::Kron(parts) => return Self::composite(Parts::Kron(Arc::clone(parts)), 0),
             Law::Product(parts) => {
@@ -205,7 +205,7 @@ impl Sampler {
     /// Number of draws per record.
     pub fn draws(&self) -> u64 {
         match self {
-            Sampler::Certain(_) => 0,
+            Sampler::Permutation(_) => 0,
             Sampler::Composite(composite) => composite.draws,
             Sampler::Leaf(_) => 1,
         }
@@ -215,7 +215,7 @@ impl Sampler {
     fn parts(&self) -> u64 {
         match self {
             Sampler::Composite(composite) => composite.parts,
-            Sampler::Certain(_) | Sampler::Leaf(_) => 1,
+            Sampler::Permutation(_) | Sampler::Leaf(_) => 1,
         }
     }
 
@@ -237,7 +237,7 @@ impl Sampler {
     /// Draw one answer for the code `u`, leaf by leaf, in the order and with the numbers that blocks of records have.
     pub fn respond(&self, u: u64, source: &mut impl Source) -> u64 {
         let composite = match self {
-            Sampler::Certain(targets) => return certain(targets.as_deref(), u),
+            Sampler::Permutation(targets) => return certain(targets.as_deref(), u),
             Sampler::Leaf(leaf) => return source.draw(leaf, u),
             Sampler::Composite(composite) => composite,
         };

@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::lies::{self, Lie};
+use super::randomized_response::{self, Lie};
 use crate::draw::alias::{More, Outcomes, Rest, Slots, share};
 use crate::draw::word::Word;
 
@@ -23,7 +23,7 @@ enum Undecided {
     /// From counts.
     Counts(Rest),
     /// From the truth and the lies.
-    Lies(Lie),
+    RandomizedResponse(Lie),
 }
 
 impl<W: Word> One<W> {
@@ -38,11 +38,11 @@ impl<W: Word> One<W> {
 
     /// Randomized response with a table.
     pub(super) fn lies(size: u64, keep: (u64, u64)) -> Self {
-        let (stay, each, rest) = lies::slots::<W>(size, keep);
+        let (stay, each, rest) = randomized_response::slots::<W>(size, keep);
         let slots = |v| if v == 0 { stay } else { each };
         One {
             slots: Slots::new(size as usize, slots),
-            rest: Undecided::Lies(rest),
+            rest: Undecided::RandomizedResponse(rest),
             then: Then::Shift(size),
         }
     }
@@ -57,7 +57,7 @@ impl<W: Word> One<W> {
     pub(super) fn resolve(&self, x: u64, u: u64, more: &mut impl More) -> u64 {
         let j = match &self.rest {
             Undecided::Counts(rest) => rest.draw::<W>(x - self.slots.last - 1, more),
-            Undecided::Lies(rest) => rest.draw(x, more),
+            Undecided::RandomizedResponse(rest) => rest.draw(x, more),
         };
         self.then.apply(u, j)
     }

@@ -9,7 +9,7 @@ use crate::system::{pool, stop};
 
 /// A law a row: tables one after the other.
 #[derive(Debug)]
-pub struct Rows<W> {
+pub struct Dense<W> {
     /// Columns a row are `2^k`.
     pub k: u32,
     /// Row by row, and one entry more that lets a vector of four bytes be read anywhere.
@@ -29,7 +29,7 @@ pub struct Rows<W> {
 /// Outcomes between two marks of a row.
 const MARK: usize = 32;
 
-impl<W: Word> Rows<W> {
+impl<W: Word> Dense<W> {
     pub(super) fn new(counts: Arc<[i64]>, total: u64, size: usize) -> Self {
         let k = alias::columns(size);
         let columns = 1usize << k;
@@ -66,7 +66,7 @@ impl<W: Word> Rows<W> {
         });
         drop(rows);
         let lasts = || last.iter().map(|last| last.get());
-        Rows {
+        Dense {
             k,
             table,
             least: lasts().min().unwrap_or(0),
@@ -135,7 +135,7 @@ mod tests {
                 &[("cost", cost), ("temperature", Value::Real(3.0))],
             )
             .unwrap();
-            let Sampler::Leaf(Leaf::Two(Kind::Rows(rows))) = m.sampler() else {
+            let Sampler::Leaf(Leaf::Two(Kind::Dense(rows))) = m.sampler() else {
                 panic!("{m:?}");
             };
             for u in 0..size as u64 {
@@ -167,7 +167,7 @@ mod tests {
         let size = 257;
         let cells = (0..size * size).map(|i| ((i / size + i % size) % size) as i64 + 1);
         let m = table(size, cells);
-        let Sampler::Leaf(Leaf::Four(Kind::Rows(rows))) = m.sampler() else {
+        let Sampler::Leaf(Leaf::Four(Kind::Dense(rows))) = m.sampler() else {
             panic!("{m:?}");
         };
         let total = total(&m);

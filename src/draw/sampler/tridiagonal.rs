@@ -9,7 +9,7 @@ use crate::system::memory::Gather;
 
 /// One step down or up.
 #[derive(Debug)]
-pub struct Neighbours<W> {
+pub struct Tridiagonal<W> {
     /// The last code.
     pub end: u64,
     /// Slots of the step between `i` and `i + 1`.
@@ -30,9 +30,9 @@ pub enum Steps<W> {
     Vector(Box<[W]>),
 }
 
-impl<W: Word> Neighbours<W> {
+impl<W: Word> Tridiagonal<W> {
     pub(super) fn new(size: u64, alphas: Alphas, total: u64) -> Self {
-        Neighbours {
+        Tridiagonal {
             end: size - 1,
             steps: match &alphas {
                 Alphas::Constant(alpha) => Steps::Constant(share::<W>(*alpha, total)),

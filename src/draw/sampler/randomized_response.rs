@@ -7,11 +7,11 @@ use crate::draw::alias::{More, below, left_over, share};
 use crate::draw::word::Word;
 
 /// Randomized response up to this size has a table, which fits a cache that nothing else needs.
-pub(super) const TABLE_OF_LIES: u64 = 256;
+pub(super) const TABLE: u64 = 256;
 
 /// Randomized response without a table.
 #[derive(Debug)]
-pub struct Lies {
+pub struct RandomizedResponse {
     /// Number of codes.
     pub size: u64,
     /// Slots of the truth.
@@ -24,10 +24,10 @@ pub struct Lies {
     rest: Lie,
 }
 
-impl Lies {
+impl RandomizedResponse {
     pub(super) fn new<W: Word>(size: u64, keep: (u64, u64)) -> Self {
         let (stay, each, rest) = slots::<W>(size, keep);
-        Lies {
+        RandomizedResponse {
             size,
             stay,
             each,
@@ -120,7 +120,7 @@ mod tests {
             (1 << 24, (1, 1)),
         ] {
             let (stay, each, rest) = slots::<u32>(size, keep);
-            let lies = Lies::new::<u32>(size, keep);
+            let lies = RandomizedResponse::new::<u32>(size, keep);
             let (n, d) = (u128::from(keep.0), u128::from(keep.1));
             let others = u128::from(size - 1);
             let decided = u128::from(stay) + u128::from(each) * others;
