@@ -15,13 +15,19 @@ const SMALL: usize = 1 << 12;
 /// # Errors
 /// The position of a code out of range.
 pub fn codes<T: Unsigned>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
-    let bands = codes.len().div_ceil(STRETCH).clamp(1, pool::threads());
+    // A table of 32-bit counts holds what a band has.
+    let least = codes.len().div_ceil(1 << 31).max(1);
+    let bands = codes
+        .len()
+        .div_ceil(STRETCH)
+        .min(pool::threads())
+        .max(least);
     let height = codes.len().div_ceil(bands).max(1);
     let tables = if size < SMALL { 4 } else { 1 };
     // Those out of range are counted apart, never followed.
     let place = |code: &T| (code.get() as usize).min(size);
     let found = pool::map(bands, bands == 1, |band| {
-        let mut counts = memory::zeros::<u64>((size + 1) * tables);
+        let mut counts = memory::zeros::<u32>((size + 1) * tables);
         let band = codes.chunks(height).nth(band).unwrap_or_default();
         for part in band.chunks(STRETCH) {
             stop::point();
@@ -43,9 +49,10 @@ pub fn codes<T: Unsigned>(codes: &[T], size: usize) -> Result<Vec<u64>, usize> {
         }
         counts
     });
-    let mut counts = memory::zeros(size + 1);
+    let mut counts = memory::zeros::<u64>(size + 1);
     for table in found.iter().flat_map(|band| band.chunks(size + 1)) {
-        counts.iter_mut().zip(table).for_each(|(sum, n)| *sum += n);
+        let pairs = counts.iter_mut().zip(table);
+        pairs.for_each(|(sum, &n)| *sum += u64::from(n));
     }
     if counts.pop() > Some(0) {
         let wrong = codes.iter().position(|code| code.get() >= size as u64);
