@@ -20,6 +20,9 @@ import bistochastic_survey as sv
 from bistochastic_survey import cli
 from bistochastic_survey.files import parquet_file
 
+# Arrow 17 neither casts texts to views nor stores them.
+VIEW = pa.string_view() if int(pa.__version__.split(".")[0]) >= 18 else pa.large_string()
+
 
 def written(path: Path, table: pa.Table, rows: int | None = None) -> pa.Table:
     """The table, written in batches of so many rows and read again by pyarrow."""
@@ -47,7 +50,7 @@ def everything(rows: int) -> pa.Table:
             ),
             "categories of numbers": pa.array(few).dictionary_encode(),
             "large": pa.array(texts, pa.large_string()),
-            "views": pa.array(texts).cast(pa.string_view()),
+            "views": pa.array(texts).cast(VIEW),
             "bytes": [None if each is None else bytes([each]) for each in few],
             "yes": [None if each is None else each > 2 for each in few],
             "floats": draw.normal(size=rows),
@@ -122,7 +125,7 @@ def release(folder: Path, table: pa.Table, out: str, *more: str, **options: Any)
 BY_IDS = ("--id-column", "person", "--after", "first")
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("kind", dict.fromkeys([pa.string(), pa.large_string(), VIEW]), ids=str)
 @pytest.mark.parametrize("missing", ["raise", "keep", "category"])
 def test_texts_are_released_as_from_memory_and_stay_texts(
     tmp_path: Path, kind: Any, missing: str
@@ -149,7 +152,7 @@ def test_more_texts_than_a_dictionary_takes(tmp_path: Path) -> None:
     """The first has too many categories for a dictionary, the second too long ones."""
     for categories in ([f"{i}" for i in range(70_000)], ["x" * 9000 + f"{i}" for i in range(300)]):
         plan = sv.Plan([sv.Categorical("a", categories, "randomized_response", beta=0.1)])
-        table = pa.table({"a": pa.array(categories, pa.string_view())})
+        table = pa.table({"a": pa.array(categories, VIEW)})
         (tmp_path / "plan.json").write_text(plan.to_json())
         pq.write_table(table, tmp_path / "in.parquet")
         words = ["protect", str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet")]
