@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 from importlib.resources import files
@@ -121,6 +122,28 @@ writeHeapSnapshot("all.heapsnapshot");"""
     # Strings of the plan are in the snapshot, so a string of the key would be.
     assert "job 19" in text
     assert key[:16] not in text
+
+
+@needs_node
+def test_the_client_answers_the_service_of_the_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    testclient = pytest.importorskip("fastapi.testclient")
+    monkeypatch.setenv("FOLDER", str(tmp_path / "unused"))
+    example = CLIENT.parents[1] / "examples" / "service.py"
+    make_app = runpy.run_path(str(example))["make_app"]
+    with testclient.TestClient(make_app(tmp_path / "counts")) as service:
+        # What `await (await fetch("plan")).json()` gives, once decoded.
+        script = f"""import {{ digestOf, respond }} from "./bistochastic.js";
+const plan = JSON.parse({json.dumps(service.get("/plan").text)}), after = digestOf(plan);
+const key = (i) => Uint8Array.from({{ length: 32 }}, (_, k) => (i * 31 + k) % 256);
+const record = (i) => ({{ smokes: ["yes", "no"][i % 2], age: ["18-29", "30-64", "65+"][i % 3] }});
+const one = (_, i) => respond(plan, key(i), record(i), "me", {{ after }});
+const all = Array.from({{ length: 200 }}, one);
+console.log(JSON.stringify(all));"""
+        for record in json.loads(run(copy(tmp_path), script)):
+            assert service.post("/report", json=record).status_code == 204
+        assert service.get("/estimate", params={"columns": "smokes,age"}).json()["records"] == 200
 
 
 CHANGES = [

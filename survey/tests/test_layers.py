@@ -24,7 +24,7 @@ HAND_OVER = {
         "to_json"
     ),
     "Plan": (
-        "__repr__ batch_function client_json collector for_frame on preview protect "
+        "__repr__ batch_function client_json collector column for_frame on preview protect "
         "protect_batches report responder"
     ),
     "Release": (

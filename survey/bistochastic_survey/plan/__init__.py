@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from bistochastic_survey.release.addressing import ByIds, Unit
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.batches import ProtectedBatches
+    from bistochastic_survey.release.column_function import ColumnFunction, PlannedColumn
 
 __all__ = [
-    "BatchFunction", "Bits", "ByIds", "Groups", "Measures", "Preview", "ProtectedBatches", "Unit",
+    "BatchFunction", "Bits", "ByIds", "ColumnFunction", "Groups", "Measures", "PlannedColumn",
+    "Preview", "ProtectedBatches", "Unit",
 ]  # fmt: skip
 
 # Each is imported at its first use: a release is made of files of this folder, and a plan of files
@@ -31,6 +33,7 @@ _HOMES = {
     "release.addressing": ("ByIds", "Unit"),
     "release.batch_function": ("BatchFunction",),
     "release.batches": ("ProtectedBatches",),
+    "release.column_function": ("ColumnFunction", "PlannedColumn"),
 }
 
 

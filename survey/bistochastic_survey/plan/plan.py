@@ -15,7 +15,7 @@ from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint, Missing, every, named, names
 from bistochastic_survey.plan.numeric import Attribute, Numeric
-from bistochastic_survey.wording import prefix
+from bistochastic_survey.wording import prefix, shown
 
 if TYPE_CHECKING:
     from datetime import date
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.batches import ProtectedBatches
     from bistochastic_survey.release.certificate import Certificate
+    from bistochastic_survey.release.column_function import PlannedColumn
     from bistochastic_survey.release.options import EngineOptions, Scannable
     from bistochastic_survey.release.release import Release
     from bistochastic_survey.release.responder import Responder
@@ -700,6 +701,22 @@ class Plan(_Fields):
         from bistochastic_survey.release.responder import responder
 
         return responder(self, key=key, after=after, redraw=redraw, allow_insecure=allow_insecure)
+
+    def column(self, name: str) -> PlannedColumn:
+        """Return one protected column, whose ``function`` protects its values alone.
+
+        >>> import bistochastic as bs
+        >>> import bistochastic_survey as sv
+        >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> protect_sex = plan.column("sex").function(key=bs.Key.generate(), ids=True)
+        >>> len(protect_sex(["F", "M"], ids=["ann", "bob"]))
+        2
+        """
+        from bistochastic_survey.release.column_function import PlannedColumn
+
+        if named("name", name) not in self._protected:
+            raise Refused("name", "be a column that the plan protects", f"`{shown(name)}`")
+        return PlannedColumn(self, name)
 
     def client_json(self) -> str:
         """Write what a device needs to randomize its own record, as JSON for any language.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from bistochastic_survey.plan.plan import Plan
+    from bistochastic_survey.plan.plan import FrameT, Plan
     from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.release.waves import Wave
     from bistochastic_survey.table.frames import Table
@@ -49,7 +49,7 @@ class BatchFunction(Shown):
     table it is. A table or a DataFrame is one batch.
 
     >>> import bistochastic as bs, pyarrow as pa, tempfile
-    >>> import bistochastic_survey as sv, pyarrow as pa, tempfile
+    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> batch = pa.record_batch({"person": [7, 8], "sex": ["F", "M"]})
     >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
@@ -73,7 +73,18 @@ class BatchFunction(Shown):
         return dataclasses.replace(self, _expected=_schema(schema))
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
-        """Return the output schema for batches of this schema, without reading the key or a row."""
+        """Return the output schema for batches of this schema, without reading the key or a row.
+
+        An engine that plans before it computes asks for it.
+
+        >>> import bistochastic as bs, pyarrow as pa, tempfile
+        >>> import bistochastic_survey as sv
+        >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
+        >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
+        ...     f = plan.batch_function(key=source, ids=sv.Wave("person", after="first"))
+        >>> f.schema(pa.schema({"person": pa.int64(), "sex": pa.string()})).names
+        ['sex']
+        """
         return self._protected(opened(_schema(schema).empty_table()), None).schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -91,7 +102,7 @@ class BatchFunction(Shown):
         return self._protected(opened(batch), self.key.read())
 
     def table(self, table: pa.Table) -> Any:
-        """Protect a table."""
+        """Protect a table of pyarrow."""
         self._check(table, "Table")
         key = self.key.read()
         pieces = table.to_batches()
@@ -110,9 +121,21 @@ class BatchFunction(Shown):
                 )
         return self._protected(opened(table), key)
 
-    def frame(self, frame: Any) -> Any:
-        """Protect a DataFrame of any library that ``protect`` accepts."""
-        return self._protected(opened(frame), self.key.read())
+    def frame(self, frame: FrameT) -> FrameT:
+        """Protect a table of any library that ``protect`` accepts; the result has the same type.
+
+        An engine that hands over DataFrames calls this for each of its batches.
+
+        >>> import bistochastic as bs, pandas as pd, tempfile
+        >>> import bistochastic_survey as sv
+        >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
+        >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
+        ...     f = plan.batch_function(key=source, ids=sv.Wave("person", after="first"))
+        ...     f.frame(pd.DataFrame({"person": [7, 8], "sex": ["F", "M"]})).columns.tolist()
+        ['sex']
+        """
+        found: FrameT = self._protected(opened(frame), self.key.read())
+        return found
 
     def _like(self, frame: Any) -> Any:
         """Return what comes out for a frame without rows, without a key."""

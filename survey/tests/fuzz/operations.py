@@ -83,7 +83,7 @@ OF = {
     ),
     **dict.fromkeys(
         ("Audit", "Binned", "Rate", "Categorical", "Joint", "KeySource", "Numeric", "Groups",
-         "Responder"),
+         "ColumnFunction", "PlannedColumn", "Responder"),
         f"{USUAL} hashed",
     ),
     **dict.fromkeys(

@@ -122,6 +122,10 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
     "KeySource": lambda s: "bs.KeySource.file(path('key'))",
     "BatchFunction": lambda s: plans.batch_function(s.rng),
     "Responder": lambda s: plans.responder(),
+    "PlannedColumn": lambda s: f"{plans.SIMPLE}.column('sex')",
+    "ColumnFunction": lambda s: (
+        f"{plans.SIMPLE}.column('sex').function(key=bs.KeySource.file(path('key')))"
+    ),
     "ProtectedBatches": lambda s: (
         f"{plans.SIMPLE}.protect_batches(pa.table({{'sex': ['F', 'M', 'M']}}))"
     ),

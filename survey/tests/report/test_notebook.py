@@ -136,6 +136,8 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Estimate": m.estimate(counts=[60, 20, 10], categories={NASTY: labelled()}),
         "BatchFunction": simple().batch_function(key=source, ids=sv.Wave("person", after="first")),
         "Responder": simple().responder(key=source, after="first"),
+        "PlannedColumn": simple().column("sex"),
+        "ColumnFunction": simple().column("sex").function(key=source),
         "Guarantee": bs.guarantee([m, m], individuals=bs.uniform(5)),
         "Independence": sv.Release(waves, labels).test_independence(NASTY, "town"),
         "Joint": plan().attributes[1],
