@@ -25,9 +25,9 @@ KEY = bs.Key.from_bytes(bytes(range(100, 132)))
 SHORT = 40
 WIDTHS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 COMPOSITES = ("kron", "mix", "product")
-# Sums of doubles by NumPy and LAPACK, which another processor adds in another order.
 # Derived from others: the error of the inverse and epsilon.
 UNFROZEN = {"efficiency", "worst_efficiency", "report_bits"}
+# Sums of doubles by NumPy and LAPACK, which another processor adds in another order.
 NEAR = (
     "capacity", "condition", "metric_epsilon", "expected_cost", "remaining_uncertainty",
     "effective_alternatives", "best_guess",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from os import PathLike
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,9 @@ from bistochastic.errors import Refused
 from bistochastic.formatting import Shown
 from bistochastic.matrix import Matrix
 from bistochastic.progress import Progress, watched
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 class Decomposition(_core.Terms, Shown):

@@ -19,10 +19,9 @@ same for every other family. The parameters hold the probabilities as integers (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
 from functools import wraps
 from inspect import signature
-from typing import Literal, ParamSpec
+from typing import TYPE_CHECKING, Literal, ParamSpec
 
 import numpy as np
 
@@ -30,9 +29,12 @@ from bistochastic import _core, arguments, difference_sets
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.matrix import Matrix
 
-Number = int | float | Fraction
-Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | np.ndarray
-Table = Sequence[Vector] | np.ndarray
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    Number = int | float | Fraction
+    Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | np.ndarray
+    Table = Sequence[Vector] | np.ndarray
 
 _P = ParamSpec("_P")
 
