@@ -296,3 +296,13 @@ def require(plan: Plan, asked: Mapping[str, object]) -> None:
     if not (sum_ := pooled(plan, m)) <= bound:
         most = f"be at most {exact(bound)} for {m} records of a unit"
         raise GuaranteeError("pooled", most, exact(sum_))
+
+
+def unmet(plan: Plan) -> GuaranteeError | None:
+    """Say why a plan does not meet its own requirement; None if it does, or has none."""
+    try:
+        if plan.requirement:
+            require(plan, {})
+    except GuaranteeError as error:
+        return error.with_traceback(None)
+    return None

@@ -262,9 +262,8 @@ class Plan(_Fields):
             categories_from_data=categories_from_data, codebook=codebook, ordinal=ordinal,
             numeric=numeric, keep=keep, drop=drop, missing=missing, name=name,
         )  # fmt: skip
-        told = (("leaves columns out", made.left_out), ("finds blanks", made.blanks))
-        for does, sentences in told:
-            for sentence in sentences:
+        for does, told in (("leaves columns out", made.left_out), ("finds blanks", made.blanks)):
+            for sentence in told:
                 warnings.warn(f"`for_frame` {does}: {sentence}", UserWarning, stacklevel=2)
         return made.plan
 
@@ -393,12 +392,7 @@ class Plan(_Fields):
     @cached
     def _unmet(self) -> GuaranteeError | None:
         """Say why the requirement is not met; ``None`` if it is met, or if it is empty."""
-        if self._required:
-            try:
-                self.require()
-            except GuaranteeError as error:
-                return error.with_traceback(None)
-        return None
+        return definitions.unmet(self)
 
     def _meet_requirement(self) -> None:
         """Raise, unless the requirement is met."""
