@@ -171,12 +171,15 @@ class Table:
         if name not in self._types:
             self.cells(name, coding.OWN[labels.kind])
         kind = self._types[name]
-        listed = pa.array(coding.spelled(labels, kind).values, value_type(kind))
+        labels = coding.spelled(labels, kind)
+        listed = pa.array(labels.values, value_type(kind))
         is_number = pa.types.is_primitive(kind) and self.objects(name) is None
         if not is_number:
             return self._coded(listed.to_pylist(), codes, missing, self.column(name), own=False)
-        # Codes are below the number of categories: not looked at again.
-        values = np.take(np.asarray(listed), codes, mode="clip")
+        values = codes
+        if labels.kind != "integer" or not labels._bounds[2]:
+            # Codes are below the number of categories: not looked at again.
+            values = np.take(np.asarray(listed), codes, mode="clip")
         return self._valued(values, missing, self.column(name), own=False)
 
     def relabelled(self, name: str, labels: Labels, codes: Codes, missing: Mask | None) -> Any:
