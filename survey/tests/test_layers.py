@@ -34,7 +34,6 @@ HAND_OVER = {
 }
 METHODS = {f"{cls}.{name}" for cls, names in HAND_OVER.items() for name in names.split()}
 # Where imports wait, and why. This list only gets shorter.
-_ARROW = "a table of lists needs no pyarrow"
 _LOOKED = "imported if somebody looks at the object"
 _FIRST = "slow to import, and seldom needed"
 _ROUND = "both files need each other"
@@ -65,8 +64,6 @@ LATE = {
     "plan/plan_json.py tomllib": _FIRST,
     "plan/preview.py pages": _LOOKED,
     "plan/preview.py report": _LOOKED,
-    "release/batch_function.py table": _ARROW,
-    "release/batches.py table": _ARROW,
     "release/certificate.py pages": _LOOKED,
     "release/certificate.py report": _LOOKED,
     "release/certificate_json.py plan": _ROUND,

@@ -9,33 +9,31 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from bistochastic import Key, KeySource
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.attributes import named, names
+from bistochastic_survey.plan.plan import FrameT, Plan
 from bistochastic_survey.release import waves
 from bistochastic_survey.release.addressing import ByIds, drawn_by
+from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.certificate_json import MOST
 from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.pipeline import abreast
 from bistochastic_survey.release.run import Run
 from bistochastic_survey.release.units import replaced
-from bistochastic_survey.table.frames import opened
+from bistochastic_survey.release.waves import Wave
+from bistochastic_survey.table.arrow_table import declares
+from bistochastic_survey.table.frames import Table, opened
+from bistochastic_survey.table.record_batches import check_schema, id_kind
 from bistochastic_survey.wording import Shown, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    import pyarrow as pa
-
-    from bistochastic_survey.plan.plan import FrameT, Plan
-    from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.release.waves import Wave
-    from bistochastic_survey.table.frames import Table
 
 # The least mean number of rows per batch to process a table in its own batches.
 _SHORT = 1 << 15
@@ -143,12 +141,10 @@ class BatchFunction(Shown):
 
     def _check(self, given: pa.RecordBatch | pa.Table, kind: str) -> None:
         """Raise an error for anything but this pyarrow type, and for another schema."""
-        if type(given).__name__ != kind or not type(given).__module__.startswith("pyarrow"):
+        if not isinstance(given, getattr(pa, kind)):
             name = kind.removeprefix("Record").lower()
             raise RefusedType(name, f"be a {kind} of pyarrow", type(given).__name__)
         if self._expected is not None:
-            from bistochastic_survey.table.record_batches import check_schema
-
             check_schema(given.schema.remove_metadata(), self._expected)
 
     def _run(self, names: list[str], key: Key | None) -> Run:
@@ -176,9 +172,6 @@ class BatchFunction(Shown):
         * ``rows_per_id``: the largest number of rows of an id in the input, if a group-by of the
           engine counted them. Without it the certificate says that this was not checked.
         """
-        from bistochastic_survey.table.arrow_table import declares
-        from bistochastic_survey.table.record_batches import id_kind
-
         rows = checks.whole("records", records, 0)
         most = None if rows_per_id is None else checks.whole("rows_per_id", rows_per_id, 1)
         for label, count in (("records", rows), ("rows_per_id", most or 0)):
@@ -272,7 +265,7 @@ def batch_function(
 
 def _schema(given: pa.Schema) -> pa.Schema:
     """Return a pyarrow schema without its metadata."""
-    if type(given).__name__ != "Schema" or not type(given).__module__.startswith("pyarrow"):
+    if not isinstance(given, pa.Schema):
         got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
         raise RefusedType("schema", "be a Schema of pyarrow", got)
     return given.remove_metadata()

@@ -7,21 +7,18 @@ row is independent; batches have the same length, and do not show the batches of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from bistochastic_survey.release.certificate import BLOCK, Certificate
-from bistochastic_survey.release.run import Run, moved
+import pyarrow as pa
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    import pyarrow as pa
-
-    from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import NumericValues
-    from bistochastic_survey.release.options import Options
-    from bistochastic_survey.release.run import Piece
 from bistochastic.errors import Refused
+from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.release.certificate import BLOCK, Certificate
+from bistochastic_survey.release.columns import NumericValues
+from bistochastic_survey.release.options import Options
+from bistochastic_survey.release.run import Piece, Run, moved
+from bistochastic_survey.table.record_batches import Pieces, reader_of
 from bistochastic_survey.wording import Shown
 
 # Blocks that are drawn at a time: enough for all threads, few enough for any memory.
@@ -50,8 +47,6 @@ class Stream:
         numbers: Mapping[str, NumericValues] | None = None,
         places: bool = False,
     ) -> None:
-        from bistochastic_survey.table.record_batches import Pieces
-
         self._options = options
         self._held = Pieces(schema, places=places)
         self._numbers = dict(numbers or {})
@@ -166,8 +161,6 @@ class ProtectedBatches(Shown):
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the remaining batches as a pyarrow ``RecordBatchReader``."""
-        import pyarrow as pa
-
         return pa.RecordBatchReader.from_batches(self.schema, self._batches)
 
     def read_all(self) -> Any:
@@ -184,7 +177,5 @@ class ProtectedBatches(Shown):
 
 def protect_batches(plan: Plan, reader: object, options: Options) -> ProtectedBatches:
     """Protect a stream of batches: see :meth:`Plan.protect_batches`."""
-    from bistochastic_survey.table.record_batches import reader_of
-
     source = reader_of(reader)
     return ProtectedBatches(Stream(plan, source.schema, options), source)

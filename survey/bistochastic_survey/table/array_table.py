@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.table import arrays
+from bistochastic_survey.table.arrow_cells import Cells
 from bistochastic_survey.table.codes import NAMES, Labelled, of_objects
 from bistochastic_survey.table.frames import Codes, Ids, Mask, WrongType
 from bistochastic_survey.table.table import Table, dates_in, numbers_in
@@ -47,6 +48,16 @@ class Arrays(Table):
     def word(self, name: str) -> str:
         column = self.column(name)
         return "list" if isinstance(column, list) else f"dtype {column.dtype}"
+
+    def cells(self, name: str, empty: pa.DataType | None = None) -> Cells:
+        try:
+            return super().cells(name, empty)
+        except WrongType:
+            column = self.column(name)
+            if empty is None or isinstance(column, list) or column.dtype.kind != "U":
+                raise
+        # Half of a surrogate pair: no category, but not a wrong type.
+        return of_objects(column.tolist(), empty)
 
     def _read(self, name: str) -> pa.Array:
         column = self.column(name)
@@ -166,10 +177,8 @@ def _read(column: np.ndarray) -> pa.Array:
         near = plain.astype(np.float64)
         plain = np.where((near == plain) | np.isnan(plain), near, np.inf)
     dtype = plain.dtype.newbyteorder("=")
-    if kind == "M" and np.datetime_data(dtype)[0] not in ("D", "s", "ms", "us", "ns"):
-        dtype = np.dtype("M8[us]")
-    plain = plain.astype(dtype, copy=False)
-    try:
-        return pa.array(plain, mask=mask if mask.any() else None)
-    except UnicodeError:
-        return of_objects(column.tolist(), pa.string())
+    if kind == "M" and np.datetime_data(dtype)[0] not in ("s", "ms", "us", "ns"):
+        days = plain[~np.isnat(plain)].astype("M8[D]").astype(np.int64)
+        # Arrow counts days in four bytes.
+        dtype = np.dtype("M8[D]" if (np.abs(days) < 1 << 31).all() else "M8[s]")
+    return pa.array(plain.astype(dtype, copy=False), mask=mask if mask.any() else None)
