@@ -57,6 +57,7 @@ class Arrays(Table):
             if empty is None or isinstance(column, list) or column.dtype.kind != "U":
                 raise
         # Half of a surrogate pair: no category, but not a wrong type.
+        self._types[name] = pa.string()
         return of_objects(column.tolist(), empty)
 
     def _read(self, name: str) -> pa.Array:
@@ -177,8 +178,11 @@ def _read(column: np.ndarray) -> pa.Array:
         near = plain.astype(np.float64)
         plain = np.where((near == plain) | np.isnan(plain), near, np.inf)
     dtype = plain.dtype.newbyteorder("=")
-    if kind == "M" and np.datetime_data(dtype)[0] not in ("s", "ms", "us", "ns"):
+    unit = np.datetime_data(dtype)[0] if kind == "M" else "s"
+    if unit in "YMWD":
         days = plain[~np.isnat(plain)].astype("M8[D]").astype(np.int64)
         # Arrow counts days in four bytes.
         dtype = np.dtype("M8[D]" if (np.abs(days) < 1 << 31).all() else "M8[s]")
+    elif unit not in ("s", "ms", "us", "ns"):
+        dtype = np.dtype("M8[us]")
     return pa.array(plain.astype(dtype, copy=False), mask=mask if mask.any() else None)
