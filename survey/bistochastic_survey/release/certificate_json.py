@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,17 +16,16 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.measures import Displacement
 from bistochastic_survey.json_fields import Fields, Here, parsed
 from bistochastic_survey.plan import formats, plan_json
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.addressing import ByIds, Unit, drawn_by
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.certificate import Certificate
 
-    Reader = Callable[[Here], list[Unit] | list[str] | dict[str, str]]
-    C = TypeVar("C", bound=Certificate)
+Reader = Callable[[Here], list[Unit] | list[str] | dict[str, str]]
+C = TypeVar("C", bound="Certificate")
+
 
 VERSION = 1
 # Integers up to here are the same for every reader of JSON.
@@ -120,8 +120,6 @@ def from_json(cls: type[C], given: object) -> C:
 
 
 def _certificate(cls: type[C], here: Here) -> C:
-    from bistochastic_survey.plan.plan import Plan
-
     plan = plan_json.from_data(Plan, here["plan"].value, "plan")
     key = here["key"]
     key.keys(("stored", "fingerprint"))

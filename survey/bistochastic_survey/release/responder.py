@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import file_labels, formats, plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.labels import Labels, like
-from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.plan.plan import FrameT, Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.release.options import Options
@@ -25,12 +25,8 @@ from bistochastic_survey.release.run import Run
 from bistochastic_survey.release.waves import ID_TYPES, People, RowIds, Wave, id_kinds, phrase_of
 from bistochastic_survey.table.array_table import Arrays
 from bistochastic_survey.table.arrays import narrow
-from bistochastic_survey.table.frames import opened
+from bistochastic_survey.table.frames import Codes, Mask, opened
 from bistochastic_survey.wording import Shown, row, shown
-
-if TYPE_CHECKING:
-    from bistochastic_survey.plan.plan import FrameT
-    from bistochastic_survey.table.frames import Codes, Mask
 
 Id = int | str | bytes
 # Orders of columns that are remembered.
