@@ -48,6 +48,7 @@ _TYPES = {
 _IN_NUMBERS = " +-.:"
 _LINE_END = "\r\n|\r|\n"
 _BOM = codecs.BOM_UTF8
+_DOUBLED = "double quotes inside fields, as fields have line ends"
 # Bytes of a block, about; no row is longer. The header may be, and what is read to find an error.
 _BLOCK, _HEADER, _LONGEST = 1 << 20, 1 << 26, 1 << 24
 
@@ -119,6 +120,8 @@ class CsvSource(Source):
             raise self._wrong("be CSV", "something else in the header") from None
         if any(self._mark in each for each in names):
             raise self._wrong("end every quote", "one in the header that does not")
+        if self._admits and _stray_quote(line, self._dialect.mark) is not None:
+            raise self._wrong(_DOUBLED, "a single one in line 1")
         other = self._dialect.other_separator(names)
         if other is not None:
             mark = "a tab" if other == "\t" else f"`{other}`"
@@ -274,8 +277,7 @@ class CsvSource(Source):
             return self._undecodable(wrong or f"byte {byte}")
         stray = _stray_quote(data, self._dialect.mark)
         if self._admits and stray is not None:
-            must = "double quotes inside fields, as fields have line ends"
-            return self._wrong(must, f"a single one in line {lines + stray + 1}")
+            return self._wrong(_DOUBLED, f"a single one in line {lines + stray + 1}")
         if is_long:
             must = f"have rows of at most {_BLOCK >> 20} MiB"
             return self._wrong(must, f"a longer one in row {rows}")
