@@ -1,8 +1,9 @@
-"""Which columns a plan may name; labels of columns and of their values, for SPSS and Stata."""
+"""The fields of a plan, which columns they may name, and labels for SPSS and Stata."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.plan.attributes import named
@@ -20,6 +21,23 @@ if TYPE_CHECKING:
 
 ColumnLabels = tuple[tuple[str, str], ...]
 ValueLabels = tuple[tuple[str, tuple[tuple[Label, str], ...]], ...]
+IdType = Literal["string", "integer", "bytes"]
+
+
+@dataclass(frozen=True)
+class PlanFields:
+    """The fields of a plan."""
+
+    attributes: tuple[Attribute, ...]
+    name: str
+    keep: tuple[str, ...] | Literal["*"]
+    drop: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
+    units: tuple[str, ...] | None = None
+    _required: tuple[tuple[str, Any], ...] = ()
+    _column_labels: ColumnLabels = ()
+    _value_labels: ValueLabels = ()
+    id_type: IdType | None = None
 
 
 def of_columns(given: object, known: Collection[str] | None) -> ColumnLabels:

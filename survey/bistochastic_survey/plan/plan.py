@@ -14,6 +14,7 @@ from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint, Missing, every, named, names
+from bistochastic_survey.plan.file_labels import IdType, PlanFields
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.wording import prefix, shown
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from bistochastic_survey.analysis.collector import Collector
     from bistochastic_survey.plan.definitions import Bits, Measures
-    from bistochastic_survey.plan.file_labels import ColumnLabels, ValueLabels
     from bistochastic_survey.plan.preview import Preview
     from bistochastic_survey.progress import Progress
     from bistochastic_survey.release.batch_function import BatchFunction
@@ -40,27 +40,10 @@ if TYPE_CHECKING:
 
 # The container of a table's columns: the result has the same type.
 FrameT = TypeVar("FrameT")
-IdType = Literal["string", "integer", "bytes"]
-
-
-@dataclass(frozen=True)
-class _Fields:
-    """The fields of a plan."""
-
-    attributes: tuple[Attribute, ...]
-    name: str
-    keep: tuple[str, ...] | Literal["*"]
-    drop: tuple[str, ...]
-    undecided: tuple[str, ...] = ()
-    units: tuple[str, ...] | None = None
-    _required: tuple[tuple[str, Any], ...] = ()
-    _column_labels: ColumnLabels = ()
-    _value_labels: ValueLabels = ()
-    id_type: IdType | None = None
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Plan(_Fields):
+class Plan(PlanFields):
     """The treatment of each column of a table: protected, kept unprotected, or dropped.
 
     A plan is made without seeing any data. It is frozen, and equal to another that does the same.
@@ -368,8 +351,8 @@ class Plan(_Fields):
     def _derived(self, attributes: Iterable[Attribute]) -> Plan:
         """Return the plan with these attributes of the same columns, and all else unchanged."""
         made = object.__new__(Plan)
-        held = {each.name: getattr(self, each.name) for each in fields(_Fields)}
-        _Fields.__init__(made, **{**held, "attributes": tuple(attributes)})
+        held = {each.name: getattr(self, each.name) for each in fields(PlanFields)}
+        PlanFields.__init__(made, **{**held, "attributes": tuple(attributes)})
         file_labels.check_columns(made)
         return made
 
