@@ -20,7 +20,13 @@ ValuesT = TypeVar("ValuesT")
 
 @dataclass(frozen=True, repr=False)
 class PlannedColumn(Shown):
-    """One column of a plan: see :meth:`Plan.column`."""
+    """One column of a plan: see :meth:`Plan.column`.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
+    >>> plan.column("sex").name
+    'sex'
+    """
 
     plan: Plan
     name: str
@@ -76,7 +82,13 @@ class PlannedColumn(Shown):
 
 @dataclass(frozen=True, repr=False)
 class ColumnFunction(Shown):
-    """A function of the values of one column and of ids: see :meth:`PlannedColumn.function`."""
+    """A function of the values of one column and of ids: see :meth:`PlannedColumn.function`.
+
+    >>> import bistochastic as bs, bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
+    >>> len(plan.column("sex").function(key=bs.Key.generate())(["F", "M"], ids=[7, 8]))
+    2
+    """
 
     responder: Responder
     name: str
@@ -97,6 +109,9 @@ class ColumnFunction(Shown):
         if kind in ("pandas", "polars"):
             frame = column.to_frame(name)
             made = self.responder.columns(frame, ids=ids)[name].rename(column.name)
+            if kind == "pandas":
+                # The column goes back into the caller's own frame.
+                made.index = column.index
         elif kind == "pyarrow":
             import pyarrow as pa
 

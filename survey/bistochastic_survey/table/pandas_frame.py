@@ -21,12 +21,13 @@ from bistochastic_survey.table.table import Table
 class PandasFrame(Table):
     """A frame with a plain index: any other would be an unprotected column without a name.
 
-    The index of a frame that was filtered is kept, unless rows are shuffled.
+    A frame that was filtered is accepted. What leaves is numbered anew, as the numbers of its rows
+    would say where they were in the original.
     """
 
     def __init__(self, native: pd.DataFrame) -> None:
         super().__init__(native, len(native))
-        self._index = index = native.index
+        index = native.index
         plain = pd.RangeIndex(len(native))
         filtered = index.dtype.kind in "iu" and index.is_monotonic_increasing and index.is_unique
         if index.nlevels > 1 or index.name is not None or not (filtered or index.equals(plain)):
@@ -117,10 +118,8 @@ class PandasFrame(Table):
         return column.take(order)
 
     def _table(self, columns: dict[str, pd.Series], order: np.ndarray | None) -> pd.DataFrame:
-        """Return a frame without what was noted about the other; its index, if rows stay."""
+        """Return a frame without what was noted about the other."""
         index = pd.RangeIndex(self.rows)
-        if order is None and not self._index.equals(index):
-            index = pd.Index(self._index.to_numpy(copy=True))
         for column in columns.values():
             column.index = index
         # Not put together in blocks, which would copy every column once more.
