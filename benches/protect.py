@@ -38,7 +38,7 @@ print(time.perf_counter() - begin)
 # Interpreter and imports come before the clock; pyarrow imports pandas where it is installed.
 SHELL = """
 import sys, time
-import narwhals.stable.v2, pandas, pyarrow.parquet
+import pandas, pyarrow.parquet
 from bistochastic_survey.cli import main
 from bistochastic_survey.files import protect
 from bistochastic_survey.release import batches

@@ -1,4 +1,4 @@
-//! What is read off whole matrices: the single lines, metric privacy, plain arrays. Bits, beta and epsilon are part of a law: [`law::rate`](crate::law::rate).
+//! What is read off whole matrices: the single lines, metric privacy, plain arrays. Bits, beta and epsilon are part of a law: [`law`](crate::law).
 
 pub mod survey;
 
