@@ -321,6 +321,8 @@ def audit(
         say(f"{shown(out)}: the audit of {found.records:,} records, which {what}")
         worst = list(enumerate(found.findings, 1))[:_SHOWN]
         say("\n".join(["Findings, the worst first:", *(f"  {i}. {each}" for i, each in worst)]))
+        for note in found.notes:
+            say(f"Not measured: {note}")
     failed = () if fail_above is None else found.above(fail_above)
     if failed:
         say(f"Failed: {len(failed)} attacks beat chance by more than {fail_above:g}", err=True)
