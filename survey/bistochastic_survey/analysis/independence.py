@@ -75,7 +75,7 @@ def independence_of(
     if not question.is_exact:
         must = "be about unprotected columns: a protected one mixes dependence into the subgroup"
         raise Refused("where", must, "a protected column")
-    asked = design or Design()
+    asked = Design._of(design, release.plan)
     if asked.replicates or asked.fpc is not None:
         must = "have weights, strata or cluster alone"
         raise Refused("design", must, "replicates" if asked.replicates else "fpc")
