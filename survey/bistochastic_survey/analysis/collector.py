@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -264,16 +265,26 @@ class Collector(Shown):
         progress: Progress = None,
         gap: float | None = None,
         seconds: float | None = None,
+        always_valid: bool = False,
     ) -> Estimate:
         """Estimate the true table of some columns; options as in :meth:`Release.estimate`.
 
+        With ``always_valid`` the intervals hold at every look: use it for counts that you watch
+        while they grow. See :meth:`Estimate.interval`.
+
         Raises ``ValueError`` as long as no record with a value of these columns was counted.
         """
+        watched = checks.flag("always_valid", always_valid)
         counts = self._require_counts(*columns)
-        return Release(counts, self._plan).estimate(
+        found = Release(counts, self._plan).estimate(
             *(columns or counts.columns), method=method, where=where, population=population,
             progress=progress, gap=gap, seconds=seconds,
         )  # fmt: skip
+        if watched:
+            found = replace(found, always_valid=True)
+            # What has no such intervals says so at once.
+            found.interval()
+        return found
 
     def _require_counts(self, *columns: str) -> Counts:
         """Return the same as :meth:`counts`, unless nothing was counted."""

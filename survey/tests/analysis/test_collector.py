@@ -363,3 +363,19 @@ def test_version_1_is_read_and_follows_its_schema() -> None:
         assert not judge.is_valid({**each, "version": 2})
         assert not judge.is_valid({**each, "people": 2})
         assert not judge.is_valid({**each, "mark": None})
+
+
+def test_estimates_may_hold_at_every_look() -> None:
+    plan = sv.Plan.for_frame({"a": ["no", "yes"], "b": ["x", "y", "z"]}, epsilon=2)
+    collector = plan.collector("a", ["a", "b"])
+    rng = np.random.default_rng(48)
+    true = {"a": rng.choice(["no", "yes"], 4000), "b": rng.choice(["x", "y", "z"], 4000)}
+    collector.update(plan.protect(true))
+    for columns in (["a"], ["a", "b"]):
+        usual = collector.estimate(*columns)
+        watched = collector.estimate(*columns, always_valid=True)
+        assert watched.frequencies.tolist() == usual.frequencies.tolist()
+        assert (np.diff(watched.interval()) > np.diff(usual.interval())).all()
+        assert watched.interval() == pytest.approx(usual.interval(always_valid=True))
+    with pytest.raises(ValueError, match="`always_valid` must be used with records that are a"):
+        collector.estimate("a", population="fixed", always_valid=True)
