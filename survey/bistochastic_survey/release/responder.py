@@ -235,7 +235,8 @@ def responder(
                 raise Refused("after", must, "a string beyond these")
             if after not in _digests(plan) and not again:
                 cure = "redraw=True re-randomizes, which spends epsilon again"
-                raise Refused("after", "be the digest of this plan", f"another: {cure}")
+                got = f"that of a plan that draws otherwise: {cure}"
+                raise Refused("after", "be the digest of this plan", got)
     return Responder(plan, key, kinds)
 
 

@@ -128,7 +128,7 @@ def test_a_plan_that_would_redraw_people_is_refused() -> None:
             made.responder(key=KEY, after="first")
         )
     other = sv.Plan([sv.Categorical("smokes", ["yes", "no"], RR, epsilon=2)], name="service")
-    with pytest.raises(ValueError, match="`after` must be the digest of this plan; got another"):
+    with pytest.raises(ValueError, match="`after` must be the digest of this plan; got that of"):
         other.responder(key=KEY, after=made.digest)
     with pytest.raises(ValueError, match="must agree in all that noise depends on; got another"):
         other.responder(key=KEY, after=certificate)
