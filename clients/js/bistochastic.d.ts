@@ -21,18 +21,16 @@ export interface Column {
   midpoints?: string[];
 }
 
-/** How a client draws from a matrix; all integers are decimal strings. */
-export interface Draw {
-  form: "certain" | "shift" | "fold" | "swap" | "truth" | "classes" | "neighbours" | "rows";
-  size: string;
-  targets?: string[];
-  counts?: string[] | string[][];
-  total?: string;
-  codes?: [string, string];
-  keep?: [string, string];
-  runs?: [string, string][];
-  alphas?: string[];
-}
+/** How a client draws from a matrix, by `form`; all integers are decimal strings. */
+export type Draw =
+  | { form: "certain"; size: string; targets?: string[] }
+  | { form: "shift"; size: string; counts: string[]; total: string }
+  | { form: "fold"; size: string; counts: string[]; total: string }
+  | { form: "swap"; size: string; counts: string[]; codes: [string, string] }
+  | { form: "truth"; size: string; keep: [string, string] }
+  | { form: "classes"; size: string; runs: [string, string][] }
+  | { form: "neighbours"; size: string; alphas: string[]; total: string }
+  | { form: "rows"; size: string; counts: string[][]; total: string };
 
 /** One draw: a column, or several that are randomized together. */
 export interface Attribute {
@@ -66,14 +64,17 @@ export interface Options {
   redraw?: boolean;
 }
 
+/** What is reported of a record: the columns that the plan does not drop, each with a value of its own. */
+export type Reported<R extends object> = { [Column in keyof R]?: Value };
+
 /** Randomize one record; the same plan, key, record and id always give the same reported record. */
-export function respond(
+export function respond<R extends object>(
   plan: ClientPlan,
   key: Uint8Array,
-  record: Record<string, Value>,
+  record: R & { [Column in keyof R]: Value },
   id: Id,
   options?: Options,
-): Record<string, Value>;
+): Reported<R>;
 
 /** 64 hexadecimal digits of everything that decides the reported values of a plan. Store them, and pass them as `after`. */
 export function digestOf(plan: ClientPlan): string;

@@ -1,7 +1,7 @@
 // Randomize a record on the device: docs/protocol.md, version 1. No dependencies, no network, no floating point.
 
 const CONTEXT = "bistochastic 2026-11-16 every derivation, version 1";
-const IV = Uint32Array.of(0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19);
+const IV = Int32Array.of(0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19);
 const ORDER = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 const START = 1, END = 2, PARENT = 4, ROOT = 8, KEYED = 16, CONTEXT_FLAG = 32, MATERIAL = 64;
 
@@ -24,25 +24,35 @@ if (bytesOf(Uint32Array.of(1))[0] !== 1) fail("`processor` must be little-endian
 
 /** Words of bytes, filled up with zeros to `count` words. */
 function words(bytes, count = bytes.length / 4) {
-  const out = new Uint32Array(count);
+  const out = new Int32Array(count);
   bytesOf(out).set(bytes);
   return out;
 }
 
-/** One round of BLAKE3 or, without a message, of ChaCha20: columns, then diagonals, rotated right by p, q, r, s. */
-function round(v, p, q, r, s, m = new Uint32Array(16)) {
+// The words of a message in the order in which each of seven rounds takes them.
+const SCHEDULE = [Array.from(ORDER.keys())];
+while (SCHEDULE.length < 7) SCHEDULE.push(ORDER.map((j) => SCHEDULE.at(-1)[j]));
+const NOTHING = new Int32Array(16);
+
+/** One round of BLAKE3 or, with a message of zeros, of ChaCha20: columns, then diagonals, rotated right by p, q, r, s. */
+function round(v, p, q, r, s, m = NOTHING, order = ORDER) {
   for (let i = 0; i < 8; i++) {
-    const k = i >> 2, a = i & 3, b = 4 + (a + k) % 4, c = 8 + (a + 2 * k) % 4, d = 12 + (a + 3 * k) % 4;
-    v[a] += v[b] + m[2 * i]; v[d] = rotate(v[d] ^ v[a], p); v[c] += v[d]; v[b] = rotate(v[b] ^ v[c], q);
-    v[a] += v[b] + m[2 * i + 1]; v[d] = rotate(v[d] ^ v[a], r); v[c] += v[d]; v[b] = rotate(v[b] ^ v[c], s);
+    const k = i >> 2, a = i & 3, b = 4 + (a + k & 3), c = 8 + (a + 2 * k & 3), d = 12 + (a + 3 * k & 3);
+    let w = v[a] + v[b] + m[order[2 * i]] | 0, z = rotate(v[d] ^ w, p), y = v[c] + z | 0, x = rotate(v[b] ^ y, q);
+    w = w + x + m[order[2 * i + 1]] | 0; z = rotate(z ^ w, r); y = y + z | 0; x = rotate(x ^ y, s);
+    v[a] = w; v[b] = x; v[c] = y; v[d] = z;
   }
 }
 
 // BLAKE3.
 function compress(chain, block, counter, length, flags) {
-  const v = Uint32Array.of(...chain, ...IV.subarray(0, 4), counter, counter / 2 ** 32, length, flags);
-  for (let i = 0, m = words(block, 16); i < 7; i++, m = ORDER.map((j) => m[j])) round(v, 16, 12, 8, 7, m);
-  return v.map((x, i) => (i < 8 ? x ^ v[i + 8] : x ^ chain[i - 8]));
+  const v = new Int32Array(16), m = words(block, 16);
+  v.set(chain);
+  v.set(IV.subarray(0, 4), 8);
+  v[12] = counter; v[13] = counter / 2 ** 32; v[14] = length; v[15] = flags;
+  for (let i = 0; i < 7; i++) round(v, 16, 12, 8, 7, m, SCHEDULE[i]);
+  for (let i = 0; i < 8; i++) { v[i] ^= v[i + 8]; v[i + 8] ^= chain[i]; }
+  return v;
 }
 
 /** The arguments of the last compression of a subtree whose chunks are numbered from `first`. */
@@ -67,14 +77,17 @@ function blake3(data, key = IV, flags = 0) {
   return bytesOf(compress(...last));
 }
 
+const SIGMA = utf8("expand 32-byte k");
+
 // ChaCha20 with a counter and a nonce of 64 bits each, as bigints modulo 2^64.
 function chacha(key, counter, nonce) {
-  const start = Uint32Array.of(...words(utf8("expand 32-byte k")), ...words(key), ...words(eights(counter, nonce))), x = start.slice();
+  const start = words(concat(SIGMA, key, eights(counter, nonce))), x = start.slice();
   for (let i = 0; i < 10; i++) round(x, 16, 20, 24, 25);
-  return bytesOf(x.map((word, i) => word + start[i]));
+  for (let i = 0; i < 16; i++) x[i] += start[i];
+  return bytesOf(x);
 }
 
-// The encoding of what a client derives keys from: bytes, strings and lists.
+// The encoding of what a client derives keys from: bytes, strings and lists. A plan needs it once for each matrix.
 const tagged = (tag, count, ...parts) => concat([tag], eights(BigInt(count)), ...parts);
 const encode = (item) =>
   item instanceof Uint8Array ? tagged(1, item.length, item)
@@ -82,10 +95,10 @@ const encode = (item) =>
       : tagged(4, item.length, ...item.map(encode));
 
 let contextKey;
-function derive(key, purpose, labels, digest) {
+/** A key for what `label` encodes. */
+function derive(key, label) {
   contextKey ??= words(blake3(utf8(CONTEXT), IV, CONTEXT_FLAG)).subarray(0, 8);
-  const material = concat(key, encode([purpose, labels, [], digest]));
-  return blake3(material, contextKey, MATERIAL).subarray(0, 32);
+  return blake3(concat(key, label), contextKey, MATERIAL).subarray(0, 32);
 }
 
 // Words are bigints.
@@ -244,6 +257,7 @@ const plans = new WeakMap();
 
 /** Check a plan once and build its samplers, from a copy: from nothing but what its digest is of. */
 function prepare(plan) {
+  if (typeof plan === "string") fail("`plan` must be an object; got a string: JSON.parse it", TypeError);
   if (plan?.protocol !== 1) fail(`\`plan\` must be of protocol 1; got ${plan?.protocol}`);
   if (!plans.has(plan)) {
     // The type of ids decides no reported value, so a plan that names it is no other plan.
@@ -254,9 +268,11 @@ function prepare(plan) {
       const columns = attribute.columns.map(columnOf);
       return {
         columns, missing: attribute.missing, groups: attribute.groups && columnOf(attribute.groups),
-        labels: ["plan", name, columns.map((column) => column.name)],
         impossible: integers(attribute.impossible ?? []),
-        matrices: attribute.matrices.map(({ digest, draw }) => ({ digest: hex(digest), draw: sampler(draw) })),
+        matrices: attribute.matrices.map(({ digest, draw }) => {
+          const label = (kind) => encode(["randomize id " + kind, ["plan", name, columns.map((column) => column.name)], [], hex(digest)]);
+          return { draw: sampler(draw), labels: Object.fromEntries(Object.keys(TYPES).map((kind) => [kind, label(kind)])) };
+        }),
       };
     }) });
   }
@@ -301,7 +317,7 @@ export function respond(plan, key, record, id, { after, redraw = false } = {}) {
   if (after !== undefined && after !== own && !redraw) fail("`plan` must be the plan of `after`; got another digest");
   const [kind, block] = identify(id), reported = new Map();
   if (type !== undefined && TYPES[kind] !== type) fail(`\`id\` must be of type ${type}, as id_type of the plan says; got ${TYPES[kind]}`, TypeError);
-  for (const { columns, missing, groups, labels, impossible, matrices } of attributes) {
+  for (const { columns, missing, groups, impossible, matrices } of attributes) {
     const given = columns.map(({ name, code }) => (name in record ? code(record[name]) : wrong(name, "be in `record`", "none of that name")));
     const none = given.filter(isMissing).length, more = missing === "category";
     if (none && !more) {
@@ -313,9 +329,9 @@ export function respond(plan, key, record, id, { after, redraw = false } = {}) {
     if (impossible.includes(cell)) wrong(columns[0].name, "hold no combination declared impossible");
     const code = cell - BigInt(impossible.filter((gap) => gap < cell).length);
     const group = groups ? groups.code(record[groups.name]) ?? wrong(groups.name, "hold no missing value") : 0;
-    const { digest, draw } = matrices[group];
+    const { labels, draw } = matrices[group];
     let v = draw(code, (bytes) => {
-      const drawn = block(derive(key, "randomize id " + kind, labels, digest), code);
+      const drawn = block(derive(key, labels[kind]), code);
       return [wordOf(drawn.subarray(0, bytes)), () => further(drawn.subarray(32))];
     });
     for (const gap of impossible) if (gap <= v) v++;

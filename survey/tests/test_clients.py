@@ -1,4 +1,4 @@
-"""The JavaScript client gives the reported values of the vectors: in Node and in Chromium.
+"""The JavaScript client gives the reported values of the vectors, and installs as a package.
 
 ``make test-clients`` runs all of it. In ``make test``, Node's part runs if ``node`` is installed.
 """
@@ -144,6 +144,88 @@ console.log(JSON.stringify(all));"""
         for record in json.loads(run(copy(tmp_path), script)):
             assert service.post("/report", json=record).status_code == 204
         assert service.get("/estimate", params={"columns": "smokes,age"}).json()["records"] == 200
+
+
+TYPED = """import {{ digestOf, generateKey, respond }} from "bistochastic";
+import type {{ ClientPlan, Draw }} from "bistochastic";
+declare const plan: ClientPlan;
+const options = {{ after: digestOf(plan) }};
+const reported = respond(plan, generateKey(), {{ sex: "F", age: 25 }}, "me", options);
+const sex: string | number | bigint | boolean | null | undefined = reported.sex;
+function keep(draw: Draw): [string, string] | undefined {{
+  return draw.form === "truth" ? draw.keep : undefined;
+}}
+console.log(sex, keep);
+{mistake}
+"""
+MISTAKES = [
+    "reported.income;",
+    'respond(plan, "key", { sex: "F" }, 1);',
+    "respond(plan, generateKey(), { sex: ['F'] }, 1);",
+    "respond(plan, generateKey(), { sex: 'F' });",
+    "respond(JSON.stringify(plan), generateKey(), { sex: 'F' }, 1);",
+    "function runs(draw: Draw) { return draw.form === 'truth' ? draw.runs : []; }",
+]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder where the client is installed from its tarball, without a network."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm on this machine")
+    folder = tmp_path_factory.mktemp("installed")
+    environment = {**os.environ, "npm_config_cache": str(folder / "cache")}
+
+    def call(*words: str) -> str:
+        done = subprocess.run(
+            [npm, *words, "--offline"],
+            cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    packed = json.loads(call("pack", str(CLIENT), "--json"))[0]
+    names = {each["path"] for each in packed["files"]}
+    assert names == {"package.json", *json.loads((CLIENT / "package.json").read_text())["files"]}
+    (folder / "package.json").write_text('{"name": "page", "type": "module"}', "utf-8")
+    call("install", "--no-audit", "--no-fund", packed["filename"])
+    return folder
+
+
+def test_licences_of_the_package_are_those_of_the_repository() -> None:
+    for name in ("LICENSE-MIT", "LICENSE-APACHE"):
+        assert (CLIENT / name).read_bytes() == (CLIENT.parents[1] / name).read_bytes()
+
+
+@needs_node
+def test_the_installed_package_answers_and_names_a_plan_that_is_a_string(installed: Path) -> None:
+    script = f"""import {{ digestOf, generateKey, respond }} from "bistochastic";
+import {{ readFileSync }} from "node:fs";
+const vectors = JSON.parse(readFileSync({json.dumps(str(VECTORS))}));
+const {{ plan, records: [{{ record }}] }} = vectors.plans[0];
+const names = Object.keys(respond(plan, generateKey(), record, 1, {{ after: digestOf(plan) }}));
+let said = "";
+try {{ digestOf(JSON.stringify(plan)); }} catch (error) {{ said = error.message; }}
+console.log(JSON.stringify({{ names, said }}));"""
+    found = json.loads(run(installed, script))
+    assert len(found["names"]) > 5
+    assert found["said"] == "`plan` must be an object; got a string: JSON.parse it"
+
+
+@pytest.mark.parametrize("mistake", ["", *MISTAKES])
+def test_types_of_the_installed_package_show_mistakes(installed: Path, mistake: str) -> None:
+    compiler = shutil.which("tsc")
+    if compiler is None:
+        pytest.skip("no tsc on this machine: Debian's node-typescript has one")
+    (installed / "typed.mts").write_text(TYPED.format(mistake=mistake), "utf-8")
+    flags = "--strict --noEmit --target es2022 --module nodenext --moduleResolution nodenext"
+    done = subprocess.run(
+        [compiler, *flags.split(), "--lib", "es2022,dom", "typed.mts"],
+        cwd=installed, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if "error" in line]
+    assert len(lines) == bool(mistake), done.stdout
 
 
 CHANGES = [
