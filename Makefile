@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_COMPILE := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test python test-oldest test-alone fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test test-all python test-oldest test-alone fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml survey/pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -26,6 +26,11 @@ demo: build
 # The two halves take about as long, until the second one comes to pytest.
 test:
 	$(MAKE) -j2 rust python
+
+# The second tier: what few changes can break, or takes long. What needs a Java, a browser or emulation has a command of
+# its own: test-engines, test-browser, wheels, sanitize.
+test-all: test
+	$(MAKE) test-alone test-oldest tutorials test-clients fuzz mutants
 
 # Bytecode is kept, whatever the shell says: else each process that a test starts compiles the package again.
 python: lint types docs

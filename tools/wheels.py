@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import platform
 import shutil
@@ -272,9 +273,23 @@ def looked_into(wheel: Path) -> None:
     held = whole(wheel, ROOT / "python", info, LICENCES)
     if f"{info}.dist-info/{SBOM}" not in held:
         raise ReleaseError(f"a wheel must list its crates; got no {SBOM}")
+    with zipfile.ZipFile(wheel) as archive:
+        compare_crates(json.loads(archive.read(f"{info}.dist-info/{SBOM}")))
     built = [name for name in held if name.endswith(LIBRARIES)]
     if len(built) != 1 or not built[0].startswith("bistochastic/_core."):
         raise ReleaseError(f"a wheel must hold one library; got {', '.join(built) or 'none'}")
+
+
+def compare_crates(listed: dict[str, list[dict[str, str]]]) -> None:
+    """The list of crates has all that Cargo.toml names, and each as Cargo.lock has it."""
+    lock = tomllib.loads((ROOT / "Cargo.lock").read_text("utf-8"))["package"]
+    locked = {(each["name"], each["version"]) for each in lock}
+    found = {(each["name"], each["version"]) for each in listed.get("components", [])}
+    if strangers := sorted(f"{name} {number}" for name, number in found - locked):
+        raise ReleaseError(f"listed crates must be in Cargo.lock; got {', '.join(strangers)}")
+    needed = set(tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))["dependencies"])
+    if missing := sorted(needed - {name for name, _ in found}):
+        raise ReleaseError(f"a wheel must list its crates; got no {', '.join(missing)}")
 
 
 def looked_into_toolkit(wheel: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -53,12 +55,18 @@ def sources(home: Path, package: str) -> dict[str, bytes]:
     }
 
 
+def crates() -> list[dict[str, str]]:
+    """All that Cargo.lock has, as a list of crates names them."""
+    lock = tomllib.loads((ROOT / "Cargo.lock").read_text("utf-8"))["package"]
+    return [{"name": each["name"], "version": each["version"]} for each in lock]
+
+
 def a_wheel(folder: Path, *left_out: str, **more: bytes) -> Path:
     """One of the library with the sources of this tree and no code in its library."""
     info = f"bistochastic-{wheels.version()}.dist-info"
     held = {f"{info}/licenses/{name}": b"" for name in wheels.LICENCES}
     held |= (
-        {f"{info}/{wheels.SBOM}": b""}
+        {f"{info}/{wheels.SBOM}": json.dumps({"components": crates()}).encode()}
         | sources(ROOT / "python", "bistochastic")
         | {"bistochastic/_core.abi3.so": b""}
     )
@@ -112,6 +120,14 @@ def test_the_wheel_of_the_toolkit_would_hold_templates_and_words() -> None:
 def test_a_wheel_without_the_list_of_its_crates_is_refused(tmp_path: Path) -> None:
     with pytest.raises(wheels.ReleaseError, match="must list its crates; got no sboms/"):
         wheels.looked_into(a_wheel(tmp_path, wheels.SBOM))
+
+
+def test_the_list_of_crates_is_that_of_the_lock() -> None:
+    wheels.compare_crates({"components": crates()})
+    with pytest.raises(wheels.ReleaseError, match=r"must list its crates; got no rayon$"):
+        wheels.compare_crates({"components": [c for c in crates() if c["name"] != "rayon"]})
+    with pytest.raises(wheels.ReleaseError, match=r"must be in Cargo.lock; got rayon 0\.0\.1$"):
+        wheels.compare_crates({"components": [*crates(), {"name": "rayon", "version": "0.0.1"}]})
 
 
 def test_a_wheel_has_one_library_and_a_bounded_size(tmp_path: Path) -> None:
