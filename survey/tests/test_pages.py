@@ -31,7 +31,13 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(ROOT).as_posix(): path
-    for path in (README, *sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*/README.md")))
+    for path in (
+        README,
+        *sorted(DOCS.rglob("*.md")),
+        *sorted(ROOT.glob("*/README.md")),
+        ROOT / "examples/attacks/README.md",
+        ROOT / "clients/js/README.md",
+    )
     if path.is_file()
 }
 every_page = pytest.mark.parametrize("name", PAGES)
