@@ -57,7 +57,6 @@ LATE = {
     "keys.py secrets": _FIRST,
     "ledger.py fcntl": "not on Windows",
     "measures/bits.py decimal": _FIRST,
-    "models/regression.py pages": _LOOKED,
     "measures/efficiency.py estimate": _ROUND,
     "plan/numeric.py plan": _ROUND,
     "plan/numeric.py pages": _LOOKED,

@@ -219,7 +219,7 @@ def regress(
         found = release.regress(formula, model=model, method=method, design=design)
     said_of_it = ("formula", "model", "method", "outcomes", "records", "notes")
     facts = {name: getattr(found, name) for name in said_of_it}
-    show(format, found.summary, found._columns, facts)
+    show(format, found.summary, found.to_columns, facts)
 
 
 # As many findings as an audit shows.

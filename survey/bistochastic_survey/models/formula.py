@@ -1,9 +1,8 @@
 """From a formula to functions of the true values: the columns of the design, one by one.
 
-formulaic reads the formula and encodes its factors. A factor of one axis is evaluated only on the
-values of that axis, so the combinations of all axes are never written down. A column of the design
-is a sum of ``analysis.responses.Function``: one product over axes, or several if a
-factor needs two axes at once.
+formulaic reads the formula and encodes its factors. A factor is evaluated only on the values of the
+axis that has its columns, so the combinations of all axes are never written down. A column of the
+design is one ``analysis.responses.Function``: a product over axes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import numpy as np
 
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis.responses import Function
-from bistochastic_survey.checks import Array
 from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, Records, frame_of
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.wording import shown
@@ -28,24 +26,18 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# The most combinations of protected values for a factor of several axes.
-_MIXED = 64
 # A column that is made categories, with or without options.
 _CLASSES = re.compile(r"C\((`[^`]+`|\w+)(\s*,.*)?\)")
-_QUOTED = re.compile(r"""\bQ\(\s*(['"])(.+?)\1\s*\)""")
 # formulaic evaluates what it reads as Python, so a formula may hold nothing else than this.
 FUNCTIONS = frozenset((
-    "C", "I", "bs", "cc", "center", "cr", "cs", "exp", "exp2", "log", "log10", "log2", "poly",
-    "scale", "standardize", "np.abs", "np.ceil", "np.cos", "np.exp", "np.exp2", "np.expm1",
-    "np.floor", "np.log", "np.log10", "np.log1p", "np.log2", "np.maximum", "np.minimum", "np.sign",
-    "np.sin", "np.sqrt", "np.square", "np.tan", "np.tanh", "np.where",
+    "C", "I", "exp", "exp2", "log", "log10", "log2", "np.abs", "np.ceil", "np.cos", "np.exp",
+    "np.exp2", "np.expm1", "np.floor", "np.log", "np.log10", "np.log1p", "np.log2", "np.maximum",
+    "np.minimum", "np.sign", "np.sin", "np.sqrt", "np.square", "np.tan", "np.tanh", "np.where",
 ))  # fmt: skip
-_OPTIONS = frozenset(("ddof", "degree", "df", "include_intercept", "lower_bound", "raw",
-                      "upper_bound"))  # fmt: skip
 _TOKEN = re.compile(
     r"(?P<quoted>`[^`\\]+`)|(?P<name>[^\W\d]\w*(?:\.\w+)*)(?P<call>\s*\()?"
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<open>\()|(?P<close>\))"
-    r"|(?P<operator>\*\*|//|[<>=!]=|[~+\-*/:^|&<>,])|(?P<option>=)|(?P<other>\S)"
+    r"|(?P<operator>\*\*|//|[<>=!]=|[~+\-*/:^|&<>,])|(?P<other>\S)"
 )
 
 
@@ -81,7 +73,7 @@ def numeric_columns(formula: Any) -> set[str]:
 
 
 def _columns(factor: Any) -> set[str]:
-    """List the columns of a factor; formulaic's list omits columns of stateful transforms."""
+    """List the columns of a factor."""
     from formulaic.transforms import TRANSFORMS
     from formulaic.utils.variables import get_required_variables
 
@@ -95,20 +87,19 @@ def _columns(factor: Any) -> set[str]:
 
 
 def parse(given: object) -> Sides:
-    """Read a formula; patsy's ``Q("name")`` is a name in backticks."""
+    """Read a formula."""
     text = named("formula", given)
     try:
         from formulaic import Formula
     except ImportError:
         must = "`formula` must be read by formulaic, which the extra `models` installs"
         raise ImportError(f"{must}; got no formulaic") from None
-    plain = _QUOTED.sub(r"`\2`", text)
-    _refuse_code(plain)
+    _refuse_code(text)
     must = "be like outcome ~ a + b"
     try:
-        read = Formula(plain)
+        read = Formula(text)
         left, right = read.lhs, read.rhs
-        assert len(list(left)) == 1
+        ((_alone,),) = (term.factors for term in left)
         assert list(right) is not None
     except Exception as error:
         kind = type(error).__name__
@@ -123,14 +114,12 @@ def _refuse_code(text: str) -> None:
     leaves no calls of results, no strings, and no words of Python such as ``for`` or ``lambda``.
     """
     calls: list[bool] = []
-    before = last = ""
+    before = ""
     for token in _TOKEN.finditer(text):
         kind, word = token.lastgroup or "", token[0]
         after_operand = before in ("quoted", "name", "number", "close")
         if kind == "call":
             good = token["name"] in FUNCTIONS and not after_operand
-        elif kind == "option":
-            good = last in _OPTIONS and before == "name" and bool(calls) and calls[-1]
         elif kind == "name":
             python = any(calls) and keyword.iskeyword(word) and word not in ("True", "False")
             good = "." not in word and not after_operand and not python
@@ -148,35 +137,27 @@ def _refuse_code(text: str) -> None:
             calls.append(kind == "call")
         elif kind == "close":
             calls.pop()
-        before, last = kind, word
+        before = kind
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """The columns of one side of a formula: their names, and each as a sum of functions."""
-
-    names: tuple[str, ...]
-    columns: tuple[tuple[Function, ...], ...]
-
-
-def terms_of(records: Records, side: Any, axis: str) -> Terms:
+def terms_of(records: Records, side: Any, axis: str) -> dict[str, Function]:
     """Find the columns of one side of a formula, of which ``axis`` has the unprotected columns."""
     if axis == OUTCOME:
-        ((alone, *_),) = (term.factors for term in side)
+        ((alone,),) = (term.factors for term in side)
         number = _number(records, alone, axis)
         if number is not None:
-            return Terms((alone.expr,), ((number,),))
+            return {alone.expr: number}
     longest = max(len(frame) for frame in records.frames.values())
     # Every value of every axis occurs here, so formulaic sees all categories.
-    every = _beside([
-        frame.iloc[np.arange(longest) % len(frame)]
-        for name, frame in records.frames.items()
-        if name not in (OUTCOME, UNPROTECTED) or name == axis
-    ])  # fmt: skip
-    encoded: dict[tuple[str, bool], dict[str, tuple[Function, ...]]] = {}
-    names: list[str] = []
-    columns: list[tuple[Function, ...]] = []
-    for term in _evaluated(side, every).model_spec.structure:
+    columns = {
+        name: frame[name].array[np.arange(longest) % len(frame)]
+        for each, frame in records.frames.items()
+        if each not in (OUTCOME, UNPROTECTED) or each == axis
+        for name in frame
+    }
+    encoded: dict[tuple[str, bool], dict[str, Function]] = {}
+    found: dict[str, Function] = {}
+    for term in _evaluated(side, frame_of(columns, longest)).model_spec.structure:
         for scoped in term.scoped_terms:
             factors = []
             for each in scoped.factors:
@@ -184,25 +165,17 @@ def terms_of(records: Records, side: Any, axis: str) -> Terms:
                 if key not in encoded:
                     encoded[key] = _factor(records, each, axis)
                 factors.append(encoded[key])
+            scale = Function({axis: np.full(len(records.frames[axis]), float(scoped.scale))})
             # As formulaic and R have it, the first factor runs fastest.
             for product in itertools.product(*(part.items() for part in reversed(factors))):
-                names.append(":".join(name for name, _ in reversed(product)) or "Intercept")
-                scale = Function({axis: np.full(len(records.frames[axis]), float(scoped.scale))})
-                parts = [functions for _, functions in product]
-                columns.append(_times(parts if scoped.scale == 1 else [*parts, (scale,)]))
-    return Terms(tuple(names), tuple(columns))
-
-
-def _times(parts: list[tuple[Function, ...]]) -> tuple[Function, ...]:
-    """Multiply sums of functions; return a sum of functions."""
-    found: tuple[Function, ...] = (Function(),)
-    for part in parts:
-        found = tuple(one * other for one in found for other in part)
+                name = ":".join(name for name, _ in reversed(product)) or "Intercept"
+                parts = [function for _, function in product] + [scale] * (scoped.scale != 1)
+                found[name] = math.prod(parts, start=Function())
     return found
 
 
-def _factor(records: Records, scoped: Any, side: str) -> dict[str, tuple[Function, ...]]:
-    """Encode the columns of a factor, each as functions of the axes that it depends on."""
+def _factor(records: Records, scoped: Any, side: str) -> dict[str, Function]:
+    """Encode the columns of a factor, each as a function of the axis that it depends on."""
     from formulaic import Formula
     from formulaic.formula import SimpleFormula
     from formulaic.parser.types import Term
@@ -211,26 +184,14 @@ def _factor(records: Records, scoped: Any, side: str) -> dict[str, tuple[Functio
     expression = shown(factor.expr)
     plain = _number(records, factor, side)
     if plain is not None:
-        return {factor.expr: (plain,)}
+        return {factor.expr: plain}
     axes = records.axes_of(_columns(factor), side)
-    protected = [name for name in axes if name != side]
-    cells = math.prod(len(records.frames[name]) for name in protected)
-    if len(axes) > 1 and cells > _MIXED:
-        must = f"combine columns of more than {_MIXED} protected cells as a:b"
-        raise Refused("formula", must, f"`{expression}`, which has {cells}")
+    if len(axes) > 1:
+        must = "combine columns that are not protected together as a:b alone"
+        raise Refused("formula", must, f"`{expression}`")
+    axis = axes[0] if axes else side
     whole = SimpleFormula([*(Formula("1") if scoped.reduced else ()), Term([factor])])
-    # All combinations of the rows of all axes, the last one running fastest.
-    frames = [records.frames[name] for name in axes]
-    sizes = [len(frame) for frame in frames]
-    places = np.unravel_index(np.arange(math.prod(sizes)), sizes) if sizes else ()
-    here = _beside([frame.iloc[at] for frame, at in zip(frames, places, strict=True)])
-    made = _evaluated(whole, here, expression)
-    if any(made.model_spec.transform_state.values()):
-        if protected:
-            must = "use transforms that learn from data on unprotected columns"
-            raise Refused("formula", must, f"`{expression}`")
-        spec = _evaluated(whole, records.learned[side](), expression).model_spec
-        made = _evaluated(spec, here, expression)
+    made = _evaluated(whole, records.frames[axis], expression)
     found = {}
     for name in made.columns:
         if name == "Intercept":
@@ -238,7 +199,7 @@ def _factor(records: Records, scoped: Any, side: str) -> dict[str, tuple[Functio
         values = np.asarray(made[name], dtype=np.float64)
         if not np.isfinite(values).all():
             raise Refused("formula", "give finite numbers", f"NaN or infinity in `{expression}`")
-        found[str(name)] = _apart(values, axes, protected, side, records)
+        found[str(name)] = Function({axis: values})
     return found
 
 
@@ -251,39 +212,6 @@ def _number(records: Records, factor: Any, side: str) -> Function | None:
     if values.dtype.kind not in "iufb":
         return None
     return Function({axes[0]: values.to_numpy(np.float64)})
-
-
-def _apart(
-    values: Array, axes: tuple[str, ...], protected: list[str], side: str, records: Records
-) -> tuple[Function, ...]:
-    """Split values over the combinations of axes into a function of one axis or products."""
-    if len(axes) == 1:
-        return (Function({axes[0]: values}),)
-    sizes = [len(records.frames[name]) for name in protected]
-    table = values.reshape(math.prod(sizes), -1)
-    if len(protected) == 1 and table.any():
-        # A product of both axes, such as a:b written I(a * b), needs no sum.
-        cell, at = divmod(int(np.argmax(np.abs(table))), table.shape[1])
-        inside, across = table[:, at] / table[cell, at], table[cell]
-        if np.allclose(table, np.outer(inside, across), rtol=1e-13, atol=0):
-            return (Function({protected[0]: inside, side: across}),)
-    found = []
-    for place, row in zip(np.ndindex(*sizes), table, strict=True):
-        scores = {
-            name: np.eye(size)[i] for name, size, i in zip(protected, sizes, place, strict=True)
-        }
-        if side in axes:
-            scores[side] = row
-        else:
-            scores[protected[0]] *= row[0]
-        found.append(Function(scores))
-    return tuple(found)
-
-
-def _beside(frames: list[DataFrame]) -> DataFrame:
-    """Join frames of the same length side by side."""
-    columns = {name: frame[name].array for frame in frames for name in frame}
-    return frame_of(columns, max(map(len, frames), default=1))
 
 
 def _evaluated(formula: Any, frame: DataFrame, expression: str = "") -> Any:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,12 +49,11 @@ from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
 from bistochastic_survey.table.frames import Table
-from bistochastic_survey.table.results import framed, maker, opened
-from bistochastic_survey.wording import shown
+from bistochastic_survey.table.results import opened
+from bistochastic_survey.wording import Shown, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.analysis.request import Coded
-    from bistochastic_survey.table.results import Maker
 
 Places = NDArray[np.intp]
 
@@ -64,11 +63,11 @@ _MOST = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Transitions:
+class Transitions(Shown):
     """The estimated moves of people between categories from one wave to the next.
 
-    ``table`` has a cell for each pair of categories, with errors and intervals that hold for few
-    people, too. ``rates`` are the same as proportions of each category of the first wave.
+    ``table`` has a cell for each pair of categories, with errors, their covariance, and intervals
+    that hold for few people, too.
 
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "identity")], keep=["id"])
@@ -85,9 +84,6 @@ class Transitions:
     """How many ids were in the first wave only, and in the second only."""
     memoised: bool
     """Whether the noise of both waves is the same for people who did not change."""
-    stayers: Quantity | None
-    """How many have the same categories in both waves; None if the categories differ."""
-    _make: Maker | None = field(default=None, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,37 +103,9 @@ class Transitions:
         sums = rows.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(rows, sums, out=np.full_like(rows, np.nan), where=sums > 0))
 
-    @cached
-    def rate_errors(self) -> Array:
-        """The standard errors of :attr:`rates`, by the delta method."""
-        one, other = self.shape
-        sums = self.table.frequencies.reshape(self.shape).sum(axis=1)
-        spread = self.table.covariance.reshape(one, other, one, other)
-        found = np.full(self.shape, np.nan)
-        for i, total in enumerate(sums):
-            if total > 0:
-                own, rate = spread[i, :, i], self.rates[i]
-                variance = np.diag(own) - 2 * rate * own.sum(axis=1) + rate**2 * own.sum()
-                found[i] = np.sqrt(np.maximum(variance, 0)) / total
-        return found
-
-    def to_frame(self, library: str | None = None) -> Any:
-        """Return the table as a DataFrame, with ``rate`` and ``rate_error`` next to the counts."""
-        return framed(self._columns(), self._make, library)
-
-    def _columns(self) -> dict[str, Sequence[object] | np.ndarray]:
-        more = {"rate": self.rates.ravel(), "rate_error": self.rate_errors.ravel()}
-        return {**self.table._levels(), **self.table._columns(), **more}
-
     def __repr__(self) -> str:
         what = "memoised noise" if self.memoised else "noise of its own in each wave"
-        lines = [f"<Transitions of {self.people:,} people, {what}>", self.table.to_text()]
-        if self.stayers is not None:
-            lines.append(f"stayers: {self.stayers!r}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+        return f"<Transitions of {self.people:,} people, {what}>\n{self.table.to_text()}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,16 +144,12 @@ class _WaveTable:
 
 
 def _waves(
-    release: Release[Any], later: object, id_column: object, pseudonym: object
+    release: Release[Any], later: object, id_column: object
 ) -> tuple[_WaveTable, _WaveTable, str]:
     """Read both waves and the column of ids."""
-    if (id_column is None) == (pseudonym is None):
-        got = "neither" if id_column is None else "both"
-        raise RefusedType("id_column", "name the column of ids, or pseudonym", got)
     if not isinstance(later, Release):
         raise RefusedType("later", "be a Release", type(later).__name__)
-    name, given = ("pseudonym", pseudonym) if id_column is None else ("id_column", id_column)
-    column = named(name, given)
+    column = named("id_column", id_column)
     return _WaveTable.of("release", release, column), _WaveTable.of("later", later, column), column
 
 
@@ -207,12 +171,11 @@ def transitions(
     later: object,
     columns: object,
     id_column: object,
-    pseudonym: object,
     memoised: object,
     given_design: object,
 ) -> Transitions:
     """See :meth:`bistochastic_survey.Release.transitions`."""
-    one, two, _ = _waves(release, later, id_column, pseudonym)
+    one, two, _ = _waves(release, later, id_column)
     given = [columns] if isinstance(columns, str) else columns
     listed = checks.items("columns", "be a list of columns", given, unordered=True)
     questions = ask(one.plan, listed, None), ask(two.plan, listed, None)
@@ -223,6 +186,8 @@ def transitions(
         if each.unit is not None:
             got = f"one that is drawn by the unit `{shown(each.unit)}`: use change"
             raise Refused("", "be drawn by person for transitions", got, column=each.columns)
+        if each.groups is not None:
+            raise Refused("", "have one matrix for transitions", "groups", column=each.columns)
     pairs = math.prod(a.size for question in questions for a in question.coded)
     if pairs > _MOST:
         must = f"make at most {_MOST:,} pairs of categories"
@@ -245,8 +210,7 @@ def transitions(
     patience = Patience.of("inverse", None, None, None)
     found = of_linear(linear, "inverse", "sampled", patience, axes=axes, notes=notes)
     alone = len(one.ids) - len(left), len(two.ids) - len(right)
-    stayers, make = _stayers(found), maker(release.data)
-    return Transitions(found, whole.records, alone, pair.memoised, stayers, make)
+    return Transitions(found, whole.records, alone, pair.memoised)
 
 
 def _drawn_alike(one: _WaveTable, two: _WaveTable, said: object) -> bool:
@@ -267,20 +231,6 @@ def _drawn_alike(one: _WaveTable, two: _WaveTable, said: object) -> bool:
         must = "agree with the certificates, or be left out"
         raise Refused("memoised", must, f"{said}, and they say {found}")
     return found
-
-
-def _stayers(table: Estimate) -> Quantity | None:
-    """Count the people who are in the same cell of both waves."""
-    half = len(table.axes) // 2
-    first, second = table.axes[:half], table.axes[half:]
-    if [axis.categories for axis in first] != [axis.categories for axis in second]:
-        return None
-    size = math.prod(table.shape[:half])
-    same = np.arange(size) * (size + 1)
-    total = table.records if table.total is None else table.total
-    error = math.sqrt(max(0.0, float(table.covariance[np.ix_(same, same)].sum()))) * total
-    return Quantity("stayers", float(table.counts[same].sum()), error, table.records, "sampled",
-                    table.degrees, (0.0, float(total)))  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,27 +258,21 @@ class _Pair:
         return [(each, both[1][name]) for name, each in both[0].items()]
 
     def same_noise(self, mine: Coded, theirs: Coded) -> bool:
-        """Whether an attribute is drawn by the same words in both waves, up to its matrices."""
-        alike = (mine.columns, mine.axes) == (theirs.columns, theirs.axes)
+        """Whether an attribute is drawn by the same words and the same matrix in both waves."""
+        laws = [each.matrices[0].digest for each in (mine, theirs)]
+        alike = (mine.columns, mine.axes, laws[0]) == (theirs.columns, theirs.axes, laws[1])
         return self.alike and alike and self.waves[0].plan.name == self.waves[1].plan.name
 
     @property
     def memoised(self) -> bool:
         """Whether noise is the same for people who did not change, in every attribute."""
-        return all(
-            self.same_noise(mine, theirs) and _digests(mine) == _digests(theirs)
-            for mine, theirs in self.attributes
-        )
+        return all(self.same_noise(mine, theirs) for mine, theirs in self.attributes)
 
-    @cached
-    def _choosing(self) -> list[str]:
-        """The unprotected columns that choose matrices, in either wave."""
-        return list(dict.fromkeys([*self.questions[0].groups, *self.questions[1].groups]))
-
-    def _axis(self, *names: str) -> sheets.CodedAxis:
-        """Pair the codes of an axis, which may have another name in the second wave."""
+    def _axis(self, both: tuple[Coded, Coded]) -> sheets.CodedAxis:
+        """Pair the codes of an attribute."""
         parts = []
-        for sheet, rows, name in zip(self.tables, self.rows, (names[0], names[-1]), strict=True):
+        names = [", ".join(each.columns) for each in both]
+        for sheet, rows, name in zip(self.tables, self.rows, names, strict=True):
             axis = next(axis for axis in sheet.axes if axis.name == name)
             parts.append((axis.size, axis.codes[rows].astype(np.int64)))
         (one, first), (two, second) = parts
@@ -339,15 +283,14 @@ class _Pair:
         inside = np.ones(len(self.rows[0]), bool)
         for sheet, rows in zip(self.tables, self.rows, strict=True):
             inside &= True if sheet.inside is None else sheet.inside[rows]
-        axes = [self._axis(name) for name in self._choosing]
-        axes += [self._axis(*(", ".join(a.columns) for a in both)) for both in self.attributes]
+        axes = tuple(self._axis(both) for both in self.attributes)
         second, rows = self.tables[1], self.rows[1]
 
         def some(values: Any) -> Any:
             return None if values is None else values[rows]
 
         return replace(
-            second, axes=tuple(axes), rows=len(rows), inside=None if inside.all() else inside,
+            second, axes=axes, rows=len(rows), inside=None if inside.all() else inside,
             weights=some(second.weights), strata=some(second.strata),
             clusters=some(second.clusters), replicates=tuple(map(some, second.replicates)),
             second=some(second.second), fractions=tuple(map(some, second.fractions)),
@@ -357,12 +300,7 @@ class _Pair:
         """Make the map from the table of reported pairs to the table of true ones."""
         factors, shape = [], []
         columns: list[tuple[str, int, tuple[object, ...]]] = []
-        for i, name in enumerate(self._choosing):
-            size = self._axis(name).size
-            factors.append(Factor(i, (np.ones((1, size)),), np.ones((1, size))))
-            columns.append(("", 0, (None,)))
-            shape.append(size)
-        for i, both in enumerate(self.attributes, len(factors)):
+        for i, both in enumerate(self.attributes):
             factors.append(self._factor(i, *both))
             shape.append(both[0].size * both[1].size)
             for wave, each in enumerate(both, 1):
@@ -371,39 +309,19 @@ class _Pair:
         places = {(name, wave): i for i, (name, wave, _) in enumerate(columns)}
         order = [places[name, wave] for wave in (1, 2) for name in self.questions[0].columns]
         axes = tuple(Axis(f"{columns[i][0]}, wave {columns[i][1]}", columns[i][2]) for i in order)
-        order += range(len(self._choosing))
         sizes = tuple(len(each) for _, _, each in columns)
         return Map(tuple(shape), tuple(factors), sizes, tuple(order)), axes
 
     def _factor(self, axis: int, mine: Coded, theirs: Coded) -> Factor:
-        """Return the pseudo-responses of pairs, for every pair of groups that people may be in."""
+        """Return the pseudo-responses of pairs."""
         backend.require_memory("columns", (mine.size * theirs.size) ** 2, 1, 32)
         asked = self.questions[0].columns
         cells = _cells(mine, asked), _cells(theirs, asked)
         told, whole = _kron(*cells), all(np.array_equal(c, np.eye(len(c))) for c in cells)
-        same = self.same_noise(mine, theirs)
-        chosen = list(dict.fromkeys(a.groups.column for a in (mine, theirs) if a.groups))
-        if len(chosen) > 1:
-            must = "have their matrices chosen by one column in both waves"
-            raise Refused("columns", must, "two")
-        sizes = [sum(a.size for a in sheet.axes if a.name in chosen) for sheet in self.tables]
-        laws = [
-            each.matrices * (size if chosen and each.groups is None else 1)
-            for size, each in zip(sizes, (mine, theirs), strict=True)
-        ]
-        back = []
-        for i, first in enumerate(laws[0]):
-            for j, second in enumerate(laws[1]):
-                # A person who changed the group is drawn again.
-                memo = same and i == j and first.digest == second.digest
-                with about(mine.columns):
-                    found = pair_responses(first, second, memo)
-                    back.append(found if whole else told @ found)
-        return Factor(axis, tuple(back), told, self._choosing.index(chosen[0]) if chosen else None)
-
-
-def _digests(attribute: Coded) -> list[object]:
-    return [matrix.digest for matrix in attribute.matrices]
+        with about(mine.columns):
+            laws = mine.matrices[0], theirs.matrices[0]
+            found = pair_responses(*laws, self.same_noise(mine, theirs))
+        return Factor(axis, (found if whole else told @ found,), told)
 
 
 def _cells(attribute: Coded, columns: tuple[str, ...]) -> Array:
@@ -458,7 +376,6 @@ def change(
     where: object,
     given: object,
     id_column: object,
-    pseudonym: object,
     design: object,
 ) -> Quantity:
     """See :meth:`bistochastic_survey.Release.change`."""
@@ -468,7 +385,7 @@ def change(
     if (where is None) == (column is None):
         got = "neither" if where is None else "both"
         raise RefusedType("change", "be used with where or column", got)
-    one, two, ids = _waves(release, later, id_column, pseudonym)
+    one, two, ids = _waves(release, later, id_column)
     same = len(_matched(one, two)[0])
     (before, first, mine, note), (after, second, theirs, other) = (
         _residuals(wave, where, given, column, scores, ids, drawn) for wave in (one, two)

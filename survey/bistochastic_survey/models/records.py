@@ -8,9 +8,8 @@ combinations). :class:`bistochastic_survey.analysis.responses.Function` is a pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from bistochastic.errors import Refused
 from bistochastic.estimate import Sample
 from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import CodedAxis, Sheet, read_sheet, shared_noise
+from bistochastic_survey.analysis.protected_table import Sheet, read_sheet, shared_noise
 from bistochastic_survey.analysis.request import ask, digits, levels_of
 from bistochastic_survey.analysis.responses import (
     Function,
@@ -59,8 +58,6 @@ class Records:
     responses: Responses
     frames: dict[str, DataFrame]
     """For each axis, the true values of its codes, a row for each code."""
-    learned: dict[str, Callable[[], DataFrame]]
-    """The same for unprotected axes, but a row for each record: transforms learn from it."""
     notes: tuple[str, ...]
     raw: bool = False
     """Whether reported values are treated as true ones, as ordinary software does."""
@@ -130,7 +127,6 @@ def read_records(
         frames[name] = frame_of({name: different}, len(different))
     choosing = set(question.groups)
     unprotected = [axis for axis in sheet.axes if axis.values is not None]
-    learned: dict[str, Callable[[], DataFrame]] = {}
     for side, wanted in ((OUTCOME, outcome), (UNPROTECTED, others | choosing)):
         axes = [axis for axis in unprotected if axis.name in wanted]
         places, codes[side] = _combined([codes[axis.name] for axis in axes], len(sample.sums))
@@ -139,19 +135,12 @@ def read_records(
             {name: each[place] for (name, each), place in zip(values.items(), places, strict=True)},
             len(places[0]) if axes else 1,
         )
-        learned[side] = partial(_every_record, sheet, axes, values)
     left_out = sheet.unanswered + missing
     notes = (f"{left_out:,} record{'s' * (left_out > 1)} with missing values left out",)
     shared = shared_noise(release._certificate, design) if question.coded else ()
     named = {axis.name: axis.values for axis in sheet.axes}
     responses = Responses(question, sample, named, codes, numbers, 0, "regress", {}, shared)
-    return Records(responses, frames, learned, (*(notes if left_out else ()), *finite, *shared))
-
-
-def _every_record(sheet: Sheet, axes: list[CodedAxis], values: dict[str, np.ndarray]) -> DataFrame:
-    inside = slice(None) if sheet.inside is None else sheet.inside
-    columns = {axis.name: values[axis.name][axis.codes[inside]] for axis in axes}
-    return frame_of(columns, sheet.records)
+    return Records(responses, frames, (*(notes if left_out else ()), *finite, *shared))
 
 
 def _complete(sheet: Sheet) -> tuple[Sheet, int]:

@@ -288,20 +288,20 @@ class Release(Generic[FrameT]):
         Outcome and covariates may be protected or not. Protected columns with numbers as categories
         enter as numbers, others as categories; ``C(education)`` treats numbers as categories. Put
         names with other characters than letters in backticks. A formula holds only names of
-        columns, numbers, operators and these functions: ``C``, ``I``, ``bs``, ``cc``, ``center``,
-        ``cr``, ``cs``, ``exp``, ``exp2``, ``log``, ``log2``, ``log10``, ``poly``, ``scale``,
-        ``standardize``, and of NumPy ``np.abs``, ``ceil``, ``cos``, ``exp``, ``exp2``, ``expm1``,
-        ``floor``, ``log``, ``log1p``, ``log2``, ``log10``, ``maximum``, ``minimum``, ``sign``,
-        ``sin``, ``sqrt``, ``square``, ``tan``, ``tanh``, ``where``.
+        columns, numbers, operators and these functions: ``C``, ``I``, ``exp``, ``exp2``, ``log``,
+        ``log2``, ``log10``, and of NumPy ``np.abs``, ``ceil``, ``cos``, ``exp``, ``exp2``,
+        ``expm1``, ``floor``, ``log``, ``log1p``, ``log2``, ``log10``, ``maximum``, ``minimum``,
+        ``sign``, ``sin``, ``sqrt``, ``square``, ``tan``, ``tanh``, ``where``. Columns that were not
+        protected together are combined as ``a:b``, never in one function.
 
         * ``"linear"``: corrected moments. The outcome is a number, or a column of two categories,
           of which the second counts as 1. Numbers may be permuted by randomized response.
         * ``"logistic"``, ``"multinomial"``: the corrected score. Coefficients compare each category
           with the first. If only the outcome is protected, the default is its likelihood.
 
-        ``method="likelihood"`` treats the true values as latent (logistic and multinomial models).
-        It has smaller errors if the model is true. If the model is an approximation, it estimates
-        another number than the original table would give.
+        The likelihood of a protected outcome has smaller errors if the model is true. If the model
+        is an approximation, it estimates another number than the original table would give:
+        ``method="corrected"`` does not.
 
         Raises ``ValueError`` if a matrix is singular, or if no maximum is found at which the
         information is positive definite.
@@ -322,22 +322,21 @@ class Release(Generic[FrameT]):
         later: Release[Any],
         columns: Sequence[str] | str,
         *,
-        id_column: str | None = None,
-        pseudonym: str | None = None,
+        id_column: str,
         memoised: bool | None = None,
         design: Design | None = None,
     ) -> Transitions:
         """Estimate how many people moved between categories from this wave to a ``later`` one.
 
-        ``id_column`` or ``pseudonym`` names the column that both waves have in common. The noise
-        depends on ids, so people with the same true value have the same reported value in both
+        ``id_column`` names the column of ids or pseudonyms that both waves have. The noise depends
+        on ids, so people with the same true value have the same reported value in both
         waves, and the estimate corrects for that. Each wave has its own plan. If matrix or key
         differ, the noise is unrelated.
 
         The certificates say how releases were drawn. For tables without them, ``memoised`` says it:
         True if both waves were drawn by ids with one key, False otherwise. A wrong answer gives
-        wrong moves. Columns that are drawn by unit, and tables of more than 4,096 pairs of
-        categories, raise ``ValueError``.
+        wrong moves. Columns that are drawn by unit or have a matrix per group, and tables of more
+        than 4,096 pairs of categories, raise ``ValueError``.
 
         ``design`` is that of the later wave. Raises
         :class:`bistochastic.errors.SingularMatrixError` if moves cannot be estimated.
@@ -355,7 +354,7 @@ class Release(Generic[FrameT]):
         """
         from bistochastic_survey.models.panels import transitions
 
-        return transitions(self, later, columns, id_column, pseudonym, memoised, design)
+        return transitions(self, later, columns, id_column, memoised, design)
 
     def change(
         self,
@@ -365,15 +364,14 @@ class Release(Generic[FrameT]):
         *,
         where: Mapping[str, object] | None = None,
         given: Mapping[str, object] | None = None,
-        id_column: str | None = None,
-        pseudonym: str | None = None,
+        id_column: str,
         design: Design | None = None,
     ) -> Quantity:
         """Estimate by how much a mean, a proportion or a ratio changed from this wave to a later.
 
         With ``column`` and ``scores`` it is a mean, as in :meth:`mean`. With ``where`` it is the
         proportion of records that meet the conditions, among those that meet ``given``, if you give
-        it. ``id_column`` or ``pseudonym`` says which records belong to the same people: the true
+        it. ``id_column``, ids or pseudonyms, says which records belong to the same people: the true
         values and the noise that both waves share make the error of the change smaller. People of
         one unit count together if the noise is drawn by unit. Waves without common ids, without
         that column, or without the column of units unless ``design`` has a ``cluster``, raise
@@ -394,7 +392,7 @@ class Release(Generic[FrameT]):
 
         return change(
             self, later, column=column, scores=scores, where=where, given=given,
-            id_column=id_column, pseudonym=pseudonym, design=design,
+            id_column=id_column, design=design,
         )  # fmt: skip
 
     def calibration_weights(self, *, weights: str | None = None) -> Any:

@@ -6,9 +6,7 @@ An unprotected column has no declared categories: those that occur are found her
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -20,8 +18,6 @@ from bistochastic_survey.table import frames
 from bistochastic_survey.table.frames import Table, library
 from bistochastic_survey.wording import shown
 
-Maker = Callable[[Mapping[str, Any]], Any]
-
 
 def opened(frame: object) -> Table:
     """Open the table of a caller; a pandas index is left out."""
@@ -29,25 +25,6 @@ def opened(frame: object) -> Table:
         pandas: Any = frame
         frame = pandas.reset_index(drop=True)
     return frames.opened(frame)
-
-
-def maker(frame: object) -> Maker:
-    """Find what makes a table of the library that ``frame`` is of, from columns by name."""
-    name = library(frame) or frames.module_of(frame)
-    return partial(made_by, name if name in ("pandas", "polars", "pyarrow", "duckdb") else "")
-
-
-def made_by(name: str, columns: Mapping[str, Any]) -> Any:
-    """Make a table of this library; without one, a dict of arrays."""
-    listed = {k: v if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
-    if name in ("pandas", "polars"):
-        return import_module(name).DataFrame(listed)
-    if name in ("pyarrow", "duckdb"):
-        import pyarrow as pa
-
-        table = pa.table({k: pa.array(v) for k, v in listed.items()})
-        return import_module(name).connect().from_arrow(table) if name == "duckdb" else table
-    return {k: v if isinstance(v, np.ndarray) else np.array(v, object) for k, v in listed.items()}
 
 
 def column(frame: Any, values: NDArray[np.float64]) -> Any:
@@ -109,20 +86,3 @@ def _fields(row: object, i: int) -> Mapping[str, object]:
         must = "hold dicts, named tuples or rows of Spark, which name their columns"
         raise RefusedType("rows", must, f"{type(row).__name__} in row {i}", row=i)
     return dict(zip(names, row, strict=True))
-
-
-def framed(columns: dict[str, Any], make: Maker | None, library: str | None) -> Any:
-    """Make a DataFrame of ``library``, else by ``make``, else of an installed library."""
-    must = 'be "pandas" or "polars"'
-    if library is not None and not isinstance(library, str):
-        raise RefusedType("library", must, type(library).__name__)
-    if library not in (None, "pandas", "polars"):
-        raise Refused("library", must, f"{library!r}")
-    if make is not None and library is None:
-        return make(columns)
-    for name in ("pandas", "polars") if library is None else (library,):
-        with suppress(ImportError):
-            return made_by(name, columns)
-    if library is None:
-        raise ImportError("`to_frame` must find pandas or polars; got neither")
-    raise ImportError(f"`to_frame` must find {library}; got none: install it")

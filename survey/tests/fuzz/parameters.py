@@ -512,7 +512,7 @@ TOGETHER: dict[str, list[tuple[str, ...]]] = {
         (),
     ],
     "protect_batches": [("key", "ids", "allow_insecure"), ()],
-    "transitions": [("id_column", "memoised"), ("pseudonym",)],
+    "transitions": [("id_column", "memoised")],
     "change": [("id_column", "where"), ("id_column", "column", "scores")],
 }
 

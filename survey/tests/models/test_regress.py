@@ -17,7 +17,7 @@ from scipy import stats
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic_survey.models import cells, formula, records
+from bistochastic_survey.models import categories, formula, records
 from bistochastic_survey.models.regression import regress
 
 RR: Any = "randomized_response"
@@ -70,7 +70,7 @@ def test_reference_numbers_of_the_corrected_score(adult: Any) -> None:
     assert_numbers(found, [-6.200563, 0.334672, 1.167291, 0.472028],
                    [0.239703, 0.021019, 0.069207, 0.021086])  # fmt: skip
     found = sv.Release(data, plan).regress(
-        "Q('salary-class') ~ Q('education-num') + sex + hours", model="logistic"
+        "`salary-class` ~ `education-num` + sex + hours", model="logistic"
     )
     assert_numbers(found, [-6.178898, 0.335324, 1.137887, 0.470654],
                    [0.277061, 0.024029, 0.080834, 0.023918])  # fmt: skip
@@ -93,17 +93,6 @@ def test_reference_numbers_of_corrected_moments(adult: Any) -> None:
 
 def test_reference_numbers_of_the_likelihood(adult: Any) -> None:
     frame, plan, data = adult
-    # The likelihood of the reference is 1e-4 below the maximum: its coefficients end there.
-    for outcome, theta, errors, value in (
-        ("rich", [-6.499971, 0.357048, 1.206711, 0.480086],
-         [0.146744, 0.011834, 0.066843, 0.020559], -117966.316204),
-        ("`salary-class`", [-6.411660, 0.352743, 1.199520, 0.461626],
-         [0.173612, 0.013667, 0.079209, 0.023242], -119464.312090),
-    ):  # fmt: skip
-        text = f"{outcome} ~ `education-num` + sex + hours"
-        found = sv.Release(data, plan).regress(text, model="logistic", method="likelihood")
-        assert_numbers(found, theta, errors, 2e-6)
-        assert value <= (found.log_likelihood or 0.0) <= value + 2e-4
     # Only the outcome is protected: the likelihood of the reports, by default.
     part = sv.Plan([plan.attributes[2]], name="adult", keep="*")
     mixed = data.assign(**{name: frame[name] for name in ("education-num", "sex")})
@@ -163,7 +152,7 @@ def plan_of(frame: pd.DataFrame, how: Any) -> sv.Plan:
 
 
 @pytest.mark.parametrize(
-    "rest", ["x + s + z", "C(x) * town", "s * z + x:town", "np.exp(z) + I(x * z)", "center(z) + x"]
+    "rest", ["x + s + z", "C(x) * town", "s * z + x:town", "np.exp(z) + x:z", "I(z**2) + x"]
 )
 def test_identity_matrices_give_what_statsmodels_gives(rest: str) -> None:
     frame = made(1500, 3)
@@ -183,19 +172,15 @@ def test_identity_matrices_give_what_statsmodels_gives(rest: str) -> None:
         np.testing.assert_allclose(found.coefficients, params, rtol=0, atol=1e-10)
         np.testing.assert_allclose(found.standard_errors, np.asarray(theirs.bse).T.ravel(), 1e-8)
         np.testing.assert_allclose(found.p_values, np.asarray(theirs.pvalues).T.ravel(), 0, 1e-8)
-        plain = peer(frame[outcome], design).fit(**options)
-        assert found.without_noise is not None
-        scale = math.sqrt((len(frame) - len(design.columns)) / len(frame))
-        errors = np.asarray(plain.bse).T.ravel() * (scale if kind == "linear" else 1)
-        np.testing.assert_allclose(found.without_noise, errors, 1e-7)
 
 
 def test_the_likelihood_without_noise_is_the_ordinary_one() -> None:
     frame = made(1500, 4)
-    plan = plan_of(frame, bs.identity)
+    plan = sv.Plan([sv.Categorical("bit", [0, 1], matrix=bs.identity(2))], keep="*")
     text = "bit ~ C(x) * town"
     theirs = sm.Logit(frame["bit"], model_matrix("C(x) * town", frame)).fit(disp=0)
-    found = sv.Release(frame, plan).regress(text, model="logistic", method="likelihood")
+    found = sv.Release(frame, plan).regress(text, model="logistic")
+    assert found.method == "likelihood"
     np.testing.assert_allclose(found.coefficients, theirs.params, atol=1e-6)
     np.testing.assert_allclose(found.standard_errors, theirs.bse, rtol=1e-5)
 
@@ -266,13 +251,13 @@ def test_moments_are_exactly_unbiased_over_all_releases(case: str) -> None:
         ],
         keep=["town", "z"],
     )
-    text = "a ~ b * z + I(b * b) + np.log(b + z) + town"
+    text = "a ~ b * z + I(b * b) + np.log(z) + town"
 
     def moments(law: sv.Plan, table: Any) -> np.ndarray:
         rows, right, left = fitted(law, table, text)
         found = []
-        for one, other in itertools.product([*right.columns, *left.columns], repeat=2):
-            found.append(sum(float(rows.of(f * g) @ rows.sample.sums) for f in one for g in other))
+        for one, other in itertools.product([*right.values(), *left.values()], repeat=2):
+            found.append(float(rows.of(one * other) @ rows.sample.sums))
         return np.array(found)
 
     truth = moments(identity, frame)
@@ -294,7 +279,7 @@ def test_scores_are_exactly_unbiased_over_all_releases() -> None:
 
     def score(law: sv.Plan, table: Any) -> np.ndarray:
         rows, right, left = fitted(law, table, "y ~ a * z")
-        model = cells.Corrected(rows, right, [left.columns[0][0]])
+        model = categories.Corrected(rows, list(right.values()), [*left.values()])
         gradient, information = model.slopes(theta)
         np.testing.assert_allclose(model.scores(theta) @ rows.sample.sums, gradient, atol=1e-12)
         return np.concatenate([[model.value(theta)], gradient, information.ravel()])
@@ -309,7 +294,7 @@ def test_batches_give_what_the_whole_table_gives(monkeypatch: pytest.MonkeyPatch
     data = plan.protect(frame).data
     text = "bit ~ x + s + z + s:z"
     whole = sv.Release(data, plan).regress(text, model="logistic")
-    monkeypatch.setattr(cells, "_HELD", 100)
+    monkeypatch.setattr(categories, "_HELD", 100)
     parts = sv.Release(data, plan).regress(text, model="logistic")
     np.testing.assert_allclose(parts.coefficients, whole.coefficients, rtol=1e-9)
     np.testing.assert_allclose(parts.covariance, whole.covariance, rtol=1e-7)
@@ -383,10 +368,6 @@ def test_bins_units_and_codes_that_are_never_true_come_back_to_the_original() ->
     found = sv.Release(data, plan).regress("bit ~ age + own + x", model="logistic")
     truth = sm.Logit(known["bit"], design).fit(disp=0).params
     assert (np.abs(found.coefficients - truth) < 6 * found.standard_errors).all()
-    likely = sv.Release(data, plan).regress(
-        "bit ~ age + own", model="logistic", method="likelihood"
-    )
-    assert likely.log_likelihood is not None
     only = sv.Release(data, plan).regress("y ~ C(x)", model="linear")
     assert len(only.coefficients) == 5
 
@@ -419,7 +400,7 @@ def test_weights_strata_and_clusters() -> None:
     assert (high - low) / 2 == pytest.approx(
         stats.t.ppf(0.95, 59) * found.standard_errors[1], rel=1e-6
     )
-    assert found.without_noise is None
+    plan = sv.Plan([sv.Categorical("bit", [0, 1], matrix=bs.identity(2))], keep="*")
     likely = sv.Release(frame, plan).regress(
         "bit ~ x + town",
         model="logistic",
@@ -427,7 +408,10 @@ def test_weights_strata_and_clusters() -> None:
         design=sv.Design(cluster="village", strata="half"),
     )
     score = sv.Release(frame, plan).regress(
-        "bit ~ x + town", model="logistic", design=sv.Design(cluster="village", strata="half")
+        "bit ~ x + town",
+        model="logistic",
+        method="corrected",
+        design=sv.Design(cluster="village", strata="half"),
     )
     assert likely.degrees == 58
     np.testing.assert_allclose(likely.coefficients, score.coefficients, atol=1e-6)
@@ -486,7 +470,8 @@ def test_bad_input_is_one_sentence() -> None:
         ("number ~ np.log(word)", "linear", "`formula` must hold factors that can be computed"),
         ("number ~ np.log(x)", "linear",
          "`formula` must give finite numbers; got NaN or infinity in"),
-        ("number ~ center(x)", "linear", "`formula` must use transforms that learn from data"),
+        ("number ~ I(x * z)", "linear", "`formula` must combine columns that are not prot"),
+        ("number:z ~ x", "linear", "`formula` must be like outcome ~ a . b; got one that"),
         ("three ~ x", "logistic", "`formula` must have an outcome of two categories; got 3"),
         ("number ~ x", "logistic", "`formula` must have an outcome of two categories; got "),
         ("C(three) ~ x", "linear", "`formula` must have an outcome of numbers or two cat.*; got 3"),
@@ -517,8 +502,10 @@ def test_bad_input_is_one_sentence() -> None:
         "I((lambda: open(PATH, 'w'))())", "I([open(PATH, 'w') for _ in x])",
         "I(open(PATH, 'w') if x else x)", "I(x)(PATH)", "x[open(PATH, 'w')]", "C(x, PATH)",
         "Q('x` + {open(PATH, 1)} + `x')", "I(f'{open(PATH, 1)}')", "x.__class__", "I(lambda: x)",
-        "np.load(x)", "eval(x)", "getattr(x, x)", "I(x := 3)", "I(x for x in x)", "hashed(x)",
-        "`x\\`", "x ; x", "x %in% x", "x @ x", "I(_state=x)", "x | x", "x)(", "ｅval(x)",
+        "np.load(x)", "eval(x)", "poly(x, 2)", "getattr(x, x)", "I(x := 3)", "I(x for x in x)",
+        "hashed(x)",
+        "`x\\`", "x ; x", "x %in% x", "x @ x", "I(_state=x)", "x | x", "x)(",
+        "ｅval(x)",
     ],
 )  # fmt: skip
 def test_a_formula_runs_no_python(
@@ -543,9 +530,9 @@ def test_every_listed_function_is_one_of_formulaic() -> None:
         assert callable(getattr(TRANSFORMS[root], rest) if rest else TRANSFORMS[root])
     frame = made(300, 12)
     plan = plan_of(frame, bs.identity)
-    for rest in ("0 + `x` + bs(z, df=4)", "I((z > 1) | (x == 2))", "poly(z, degree=2, raw=True)",
-                 "np.where(x >= 2, 1, -1.5e-1) - 1", "(x + z) ** 2", "Q('x') + log(x + 1)",
-                 "bs(z, include_intercept=False, df=4)"):  # fmt: skip
+    for rest in ("0 + `x` + exp(z)", "I((z > 1) | (z == 0))",
+                 "np.where(x >= 2, 1, -1.5e-1) - 1", "(x + z) ** 2",
+                 "`x` + log(x + 1)"):  # fmt: skip
         found = sv.Release(frame, plan).regress(f"number ~ {rest}", model="linear")
         assert np.isfinite(found.coefficients).all()
 
@@ -592,8 +579,9 @@ def test_quasi_separated_outcomes_and_constant_columns_are_said() -> None:
     n = 2000
     x = rng.integers(0, 2, n)
     frame = {"x": x, "y": np.where(x == 1, 1, rng.random(n) < 0.4).astype(int), "c": np.ones(n)}
-    plan = sv.Plan([sv.Categorical("x", [0, 1], matrix=bs.identity(2))], keep=["y", "c"])
-    for method in ("corrected", "likelihood"):
+    x_plan, y_plan = (sv.Plan([sv.Categorical(name, [0, 1], matrix=bs.identity(2))], keep="*")
+                      for name in "xy")  # fmt: skip
+    for plan, method in ((x_plan, "corrected"), (y_plan, "likelihood")):
         for text in ("y ~ x", "y ~ c", "y ~ c + x"):
             try:
                 found = sv.Release(frame, plan).regress(text, model="logistic", method=method)
