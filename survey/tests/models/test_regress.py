@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -581,7 +581,9 @@ def test_quasi_separated_outcomes_and_constant_columns_are_said() -> None:
     frame = {"x": x, "y": np.where(x == 1, 1, rng.random(n) < 0.4).astype(int), "c": np.ones(n)}
     x_plan, y_plan = (sv.Plan([sv.Categorical(name, [0, 1], matrix=bs.identity(2))], keep="*")
                       for name in "xy")  # fmt: skip
-    for plan, method in ((x_plan, "corrected"), (y_plan, "likelihood")):
+    cases: list[tuple[sv.Plan, Literal["corrected", "likelihood"]]]
+    cases = [(x_plan, "corrected"), (y_plan, "likelihood")]
+    for plan, method in cases:
         for text in ("y ~ x", "y ~ c", "y ~ c + x"):
             try:
                 found = sv.Release(frame, plan).regress(text, model="logistic", method=method)
