@@ -28,7 +28,7 @@ from bistochastic.estimate import (
 )
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.batches import tally
-from bistochastic_survey.analysis.counts import Counts
+from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     CodedAxis,

@@ -116,7 +116,7 @@ def predict(
         attack([_redraw(c, *each, rng) for c, each in zip(channels, draws, strict=True)])
         for _ in range(times)
     ]
-    return np.mean(found, axis=0)
+    return np.asarray(np.mean(found, axis=0))
 
 
 def _draws(channel: Protected) -> tuple[Codes, Codes]:

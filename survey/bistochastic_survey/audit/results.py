@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import Shown, shown
 
 NOT_FOR_RELEASE = "contains information about the data: not for release"
 # From here on the order of the rows is called a finding: by chance once in two million columns.
@@ -12,7 +12,7 @@ SURPRISING = 5.0
 
 
 @dataclass(frozen=True)
-class Rate:
+class Rate(Shown):
     """How often an attack succeeded, beside what was predicted and what chance gives.
 
     ``low`` and ``high`` are an exact binomial interval around ``observed``. ``predicted`` follows
@@ -54,7 +54,7 @@ RISKS = {
 
 
 @dataclass(frozen=True, repr=False)
-class Finding:
+class Finding(Shown):
     """One thing to act on: what was tried, what was found, what chance finds, and a fix.
 
     ``found`` is the success rate of the attack and ``predicted`` what the plan says of it; None if
@@ -107,7 +107,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Guess:
+class Guess(Shown):
     """The best guess of an attribute from its report, by someone who knows the true shares.
 
     ``rate.chance`` is the hit rate of the best guess without a report.
@@ -126,7 +126,7 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class Linkage:
+class Linkage(Shown):
     """Released rows matched with people, by an attacker who knows everyone's true values.
 
     ``first`` is how often the right person is the likeliest of all, ``five`` how often among the
@@ -151,7 +151,7 @@ class Linkage:
 
 
 @dataclass(frozen=True)
-class Giveaway:
+class Giveaway(Shown):
     """How well a published column reveals a protected one, without its reported value.
 
     Each value is guessed from those of the other records with the same entry in ``seen``, so that a
@@ -179,7 +179,7 @@ class Giveaway:
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbours(Shown):
     """How often a row has the same true value as the next one, beside a random order.
 
     ``deviations`` is the distance in standard deviations. Numbers count as the same if they are of
@@ -204,7 +204,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
-class Scenario:
+class Scenario(Shown):
     """An intruder who knows some columns of a person, and searches the release for that person.
 
     ``first`` is how often the person's row is the likeliest of all, ``five`` how often among the
@@ -230,7 +230,7 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class Pooled:
+class Pooled(Shown):
     """A column guessed from the reported values of all records that belong together.
 
     ``by`` is the unprotected column that says which records do, or another release. ``agreement``
@@ -263,7 +263,7 @@ class Pooled:
 
 
 @dataclass(frozen=True)
-class Disclosure:
+class Disclosure(Shown):
     """How many released numbers lie close to the original: within ``interval`` of it.
 
     ``rate.chance`` is the share if all values had been shuffled.

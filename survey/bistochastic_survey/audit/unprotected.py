@@ -84,12 +84,11 @@ def given_away(evidence: Evidence, confidence: float, steps: Steps) -> list[Give
             level = np.unique(place[channel.occurring], return_inverse=True)[1]
             report, truths = count_hits(channel, level) / n, level[channel.truths[inside]]
             for name, codes, values in seen:
-                rows = slice(None)
+                rows = np.arange(n)
                 if values is not None:
                     rows = np.unique(values[inside], return_index=True)[1]
                 right, alone = left_out_hits(codes[inside][rows], truths[rows])
-                many = len(truths[rows])
-                made = rate(right, many, confidence, alone / many)
+                made = rate(right, len(rows), confidence, alone / len(rows))
                 found.append(Giveaway(name, column, made, report))
     return sorted(found, key=lambda each: -each.rate.gain)
 
