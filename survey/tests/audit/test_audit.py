@@ -682,6 +682,6 @@ def test_the_shell_audits_files(tmp_path: Path) -> None:
         assert run(main, [*asked, "--fail-above", "0.99"]).exit_code == 0
         knows = run(main, [*asked, "--knows", "sex,age=2", "--knows", "", "--wants", "job"])
         assert knows.exit_code == 0, knows.output
-        assert "An intruder who knows `sex`, `age within 2` of a person" in knows.output
+        assert "sex, age within 2" in knows.output
     wrong = run(main, [*asked, "--out", str(tmp_path / "a.txt")])
     assert "`--out` must end in .html" in wrong.output
