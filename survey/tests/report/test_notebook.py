@@ -102,6 +102,9 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "RowsPerId": bs.backend.RowsPerId(1),
         "Design": sv.Design(weights=NASTY),
         "Wave": sv.Wave(NASTY, after="first"),
+        "Channel": bs.Channel(warner=0.75),
+        "Analysis": sv.Analysis(table(), [sv.Observed(NASTY, labelled(), bs.uniform(3))]),
+        "Observed": sv.Observed(NASTY, labelled(), bs.uniform(3)),
         "Counts": tabulated(plan(), [{NASTY: NASTY, "count": 5}], NASTY),
         "Finding": next(each for each in audited.findings if each.columns == (NASTY,)),
         "Pooled": sv.audit(
@@ -257,6 +260,7 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
     assert "<script" not in page.lower()
     # Where a label of that name is shown at all, it is shown as it is spelled.
     named = {
+        "Analysis",
         "Audit",
         "Axis",
         "Binned",
@@ -270,6 +274,7 @@ def test_labels_are_escaped_and_no_value_is_shown(name: str, objects: dict[str, 
         "Joint",
         "Linkage",
         "Measures",
+        "Observed",
         "Neighbours",
         "PermutationDistance",
         "Plan",
