@@ -181,6 +181,7 @@ adult: build-bench
 study: build-test
 	$(BIN)/python benches/coverage.py
 	$(BIN)/python benches/households.py
+	$(BIN)/python benches/levels.py
 
 # Needs census.csv (CASC) in the same folder; writes the table of docs/howto/numeric.md.
 census: build-bench
