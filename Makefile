@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_COMPILE := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all python test-oldest test-alone fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test test-all python test-oldest test-alone fuzz mutants sanitize bench bench-short bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml survey/pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -147,7 +147,12 @@ families: build-test
 golden: build-test
 	$(BIN)/python tools/golden.py
 
-bench: build-bench
+# What README and docs/reference/performance.md publish: at most ten minutes.
+bench-short: build-bench
+	$(BIN)/python benches/performance.py
+
+bench: bench-short
+	$(BIN)/python benches/frequency.py
 	$(BIN)/python benches/compare.py
 	$(BIN)/python benches/randomize.py
 	$(BIN)/python benches/ids.py
@@ -177,6 +182,7 @@ adult: build-bench
 study: build-test
 	$(BIN)/python benches/coverage.py
 	$(BIN)/python benches/households.py
+	$(BIN)/python benches/levels.py
 
 # Needs census.csv (CASC) in the same folder; writes the table of docs/howto/numeric.md.
 census: build-bench
