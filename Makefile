@@ -174,7 +174,8 @@ bench: bench-short
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-bench
 	$(BIN)/python benches/adult.py --plot docs/pictures/adult.png > .venv/adult.md
-	mv .venv/adult.md docs/explanation/adult.md
+	sed -i '/^## Methods compared on census data/,$$d' docs/explanation/estimation.md
+	cat .venv/adult.md >> docs/explanation/estimation.md
 
 # Coverage of intervals over keys and resamples of Adult and of a household survey; needs adult.csv and
 # sdcmicro_testdata.csv in the same folder.
