@@ -273,6 +273,21 @@ def test_the_site_has_at_most_forty_pages() -> None:
     assert len(pages) <= 40, sorted(each.name for each in pages)
 
 
+def test_the_page_of_references_has_every_entry_of_the_bibliography() -> None:
+    text = (DOCS / "references.bib").read_text()
+    entries = re.findall(r"^@\w+\{(\w+),\n((?:  .*\n)+)\}", text, flags=re.M)
+    page = (DOCS / "reference/references.md").read_text()
+    rows = [line for line in page.splitlines() if re.match(r"\| (?!source)", line)]
+    assert len(dict(entries)) == len(entries) == len(rows) > 80
+    for key, fields in entries:
+        held = dict(re.findall(r"^  (\w+) = \{(.*)\},$", fields, flags=re.M))
+        assert {"author", "title", "year"} <= set(held), key
+        # Accents and formulas are spelled differently there.
+        words = re.findall(r"[A-Za-z]{6,}", re.sub(r"\\\S+|\$.*?\$", " ", held["title"]))
+        [row] = [row for row in rows if all(word in row for word in [*words, held["year"]])]
+        assert held.get("doi", "") in row, key
+
+
 def test_every_howto_has_examples() -> None:
     for name, path in PAGES.items():
         if name.startswith("docs/howto/"):
