@@ -405,12 +405,9 @@ def means() -> list[Mean]:
     only_rows = _tenths([6, 4, 0, 0], [3, 5, 2, 0], [2, 2, 4, 2], [5, 1, 1, 3])
     skewed = _spread("", tuple(numbers), only_rows).after
     averaged = [sum(p * x for p, x in zip(row, numbers, strict=True)) for row in only_rows]
-    before, after = theorem2()[0].before, theorem2()[0].after
-    scores = [
-        sum((score * Fraction(count) for score, count in enumerate(each)), Fraction(0))
-        / sum(before)
-        for each in (before, after)
-    ]
+    spread = theorem2()[0]
+    counts = [tuple(map(Fraction, spread.before)), spread.after]
+    scores = [(each[1] + 2 * each[2]) / sum(each) for each in counts]
     return [
         Mean("P^T x, numbers of four people, a circulant", _mean(numbers), _mean(product)),
         Mean("P^T x, a matrix of which only rows sum to 1", _mean(numbers), _mean(skewed)),
