@@ -142,11 +142,6 @@ class Channel(Shown):
         true = math.prod(part.size - part.padding for part in self.parts)
         return self.size - true if self.parts else 0
 
-    @property
-    def condition(self) -> float:
-        """The largest singular value over the smallest: how much errors may grow."""
-        return linear.condition(self)
-
     def to_dense(self) -> Array:
         """Return the matrix as an array of doubles.
 
@@ -160,6 +155,8 @@ class Channel(Shown):
             return reduce(lambda one, other: np.asarray(np.kron(one, other)), dense)
         return np.array([list(map(float, row)) for row in self.rows])
 
+    condition = property(linear.condition)
+    is_singular = property(linear.is_singular)
     apply = _same(Matrix.apply)
     solve = _same(Matrix.solve)
     estimate = _same(Matrix.estimate)
