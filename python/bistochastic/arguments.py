@@ -48,8 +48,7 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
             # Objects that are all numbers are numbers.
             return np.array(found.tolist())
         else:
-            missing = np.array([_is_missing(item) for item in found.flat], dtype=bool)
-            missing = missing.reshape(found.shape)
+            missing = lost(found)
     except MemoryError:
         # A matrix that is too large to be an array says so itself.
         raise
@@ -62,13 +61,20 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
     return found
 
 
-def _is_missing(item: object) -> bool:
-    """Whether an object is no value: None, and what is not equal to itself."""
-    try:
-        return item is None or bool(item != item)
-    except TypeError:
-        # What is neither equal nor different is unknown.
-        return True
+def lost(plain: np.ndarray) -> NDArray[np.bool_]:
+    """Find what is no value: NaN, NaT, None, and objects that are not equal to themselves."""
+
+    def is_lost(item: object) -> bool:
+        try:
+            return item is None or bool(item != item)
+        except TypeError:
+            # What is neither equal nor different is unknown.
+            return True
+
+    if plain.dtype.kind in "fcmM":
+        return np.isnan(plain)
+    flat = [is_lost(item) for item in plain.flat] if plain.dtype.kind == "O" else False
+    return np.broadcast_to(np.asarray(flat, dtype=bool), plain.size).reshape(plain.shape)
 
 
 def refuse(name: str, what: str, wrong: NDArray[np.bool_]) -> None:

@@ -87,15 +87,10 @@ def average(
     """Compute ``P.T @ values``, with the records in ``order``."""
     if not invertible:
         _refuse_invertible(matrix)
-    plain, must = _rows_of(values, matrix.size), "hold finite numbers, one column or several"
+    plain, must = _rows_of(values, matrix.size), "hold numbers, one column or several"
     if plain.ndim not in (1, 2):
         raise Refused("values", must, f"{plain.ndim} axes")
-    numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)
-    if not np.isfinite(numbers).all():
-        _refuse_nan(numbers)
-        bad = np.isinf(numbers).reshape(matrix.size, -1).any(axis=1)
-        got = f"{int(bad.sum())} infinite, the first at position {int(bad.argmax())}"
-        raise Refused("values", must, got)
+    numbers = arguments.finite("values", must, plain).astype(np.float64)
     rows = _order(matrix, numbers, order, key, stream)
     if rows is None:
         return _averaged(matrix, numbers)
@@ -166,17 +161,9 @@ def _order(
     if found.dtype.kind not in "iu" or found.ndim != 1:
         got = f"dtype {found.dtype}" if found.ndim == 1 else f"{found.ndim} axes"
         raise RefusedType("order", must, got)
-    if len(found) != size:
-        raise Refused("order", must, f"{len(found)} numbers")
-    outside = (found < 0) | (found >= size)
-    if outside.any():
-        raise Refused("order", must, f"one outside at position {int(outside.argmax())}")
-    found = np.ascontiguousarray(found, dtype=np.int64)
-    _, first = np.unique(found, return_index=True)
-    if len(first) < size:
-        at = int(np.setdiff1d(np.arange(size), first)[0])
-        raise Refused("order", must, f"one twice at position {at}")
-    return found
+    if not np.array_equal(np.sort(found), np.arange(size)):
+        raise Refused("order", must, f"{len(found)} numbers that are not these")
+    return np.ascontiguousarray(found, dtype=np.int64)
 
 
 def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Places:
@@ -191,7 +178,7 @@ def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Pla
         raise Refused("values", f'{must} for order="rank"', f"{plain.ndim} axes")
     if plain.dtype.kind not in "biufmMOSU":
         raise RefusedType("values", must, f"dtype {plain.dtype}")
-    _refuse_nan(plain)
+    arguments.refuse("values", "missing values", arguments.lost(plain))
     try:
         order = np.argsort(plain, kind="stable")
     except TypeError:
@@ -207,22 +194,6 @@ def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Pla
     return np.asarray(_core.shuffle_ties(matrix, order, starts, lengths, key, stream))
 
 
-def _refuse_nan(plain: np.ndarray) -> None:
-    """NaN has no rank and no mean."""
-    match plain.dtype.kind:
-        case "f":
-            bad = np.isnan(plain)
-        case "m" | "M":
-            bad = np.isnat(plain)
-        case "O":
-            bad = np.array([item != item for item in plain.flat], dtype=bool).reshape(plain.shape)
-        case _:
-            return
-    if bad.any():
-        first = int(np.flatnonzero(bad.reshape(len(plain), -1).any(axis=1))[0])
-        raise Refused("values", "hold no NaN", f"{int(bad.sum())}, the first at position {first}")
-
-
 @dataclass(frozen=True, repr=False)
 class Displacement(Shown):
     """The privacy of a permuted column, and the distances that values move.
@@ -232,10 +203,8 @@ class Displacement(Shown):
     * ``joint_entropy`` is the bits of the whole permutation of a matrix of classes, and
       ``joint_share`` the same divided by ``log2 N!``. Both are None for other matrices.
     * ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over records and draws, and
-      ``furthest``, the bound of all moves, are fractions of N rows, or of N ranks if ``permute`` is
-      called with ``order="rank"``.
-    * ``unmoved`` is the expected fraction of records that do not move. More records may have the
-      same value as before, because equal values are exchanged without effect.
+      ``furthest``, the bound of all moves, are fractions of the N rows or ranks.
+    * ``unmoved`` is the expected fraction of records that do not move.
 
     >>> import bistochastic as bs
     >>> d = bs.blocks([2, 2]).displacement()
@@ -360,22 +329,11 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
         shares = alphas.shares()
         moved = float(shares[0] * (n - 1) if len(shares) == 1 else shares.sum()) / n
         return np.array([moved, 1 - 2 * moved, moved])
-    if (exchange := structure.swap(matrix)) is not None:
-        reach, moved = abs(exchange.i - exchange.j), float((1 - exchange.keep) / n)
-        _refuse_wide(reach)
-        out = np.zeros(2 * reach + 1)
-        out[0] = out[-1] = moved
-        out[reach] += 1 - 2 * moved if reach else 1.0
-        return out
     _refuse_wide(n)
-    if (pair := structure.two_valued(matrix)) is not None:
-        return moves_of_row(np.append(pair[0], np.full(n - 1, pair[1])), n)
     if (places := structure.targets(matrix)) is not None:
         moves = places - np.arange(n)
         reach = int(np.abs(moves).max(initial=0))
         return np.bincount(moves + reach, minlength=2 * reach + 1) / n
-    if (kernel := structure.even_kernel(matrix)) is not None:
-        return moves_of_kernel(kernel.shares(), n)
     if (row := structure.first_row(matrix)) is not None:
         return moves_of_row(row.shares(), n)
     return _of_entries(matrix)

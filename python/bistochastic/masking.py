@@ -558,11 +558,7 @@ def _values(name: str, column: Any) -> np.ndarray:
         found = arguments.array(name, "be a column of values", column)
     if found.ndim != 1:
         raise Refused(name, "hold one value for each record", f"{found.ndim} axes")
-    if found.dtype.kind == "O":
-        items = (item is None or (isinstance(item, float) and item != item) for item in found)
-        arguments.refuse(name, "missing values", np.fromiter(items, dtype=bool, count=len(found)))
-    elif found.dtype.kind in "fmM":
-        arguments.refuse(name, "missing values", np.isnan(found))
+    arguments.refuse(name, "missing values", arguments.lost(found))
     # Another type is all that a dtype may say of a column.
     return found if found.dtype.metadata is None else found.astype(found.dtype.str)
 
