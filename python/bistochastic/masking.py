@@ -30,8 +30,8 @@ __all__ = [
     "k_anonymous_classes", "microaggregate", "permutation_distance", "reverse_map",
 ]  # fmt: skip
 
-# The kind of a column for the core; a positive number is the number of its codes.
-_NUMBER, _SCALED = -1, 0
+# A column of numbers for the core; a positive number is the number of a column's codes.
+_NUMBER = -1
 # The column that both tables of Anatomy share.
 _CLASS = "class"
 _MIND = "This guess uses only the class: columns correlated with the value allow surer guesses."
@@ -256,24 +256,13 @@ def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
     return Microaggregation(**vars(found), centroids=centroids)
 
 
-def k_anonymous_classes(
-    columns: Mapping[Any, Any], *, quasi_identifiers: Names | Mapping[Any, Any], k: int
-) -> Classes:
+def k_anonymous_classes(columns: Mapping[Any, Any], *, quasi_identifiers: Names, k: int) -> Classes:
     """Group ``k`` or more records that are similar in columns of any kind into classes.
 
-    ``columns`` maps names to columns: arrays or lists. ``quasi_identifiers`` names those
-    that others may know of a person. The type of a column decides how it counts:
-
-    ===========  ====================================  =========================================
-    a column of  is                                    two records differ by
-    ===========  ====================================  =========================================
-    numbers      numbers, dates                        the difference, in standard deviations
-    nominal      strings, booleans, anything else      0 if they are equal, else 1
-    ordinal      values whose categories you list      the difference of ranks, from 0 to 1
-    ===========  ====================================  =========================================
-
-    To override this, give a dictionary: ``{"zip": "nominal", "school": ["none", "primary",
-    "degree"]}`` treats numbers as names, and strings as an ordered scale. The squares of the
+    ``columns`` maps names to columns: arrays or lists. ``quasi_identifiers`` names those that
+    others may know of a person. Numbers and dates differ by their difference in standard
+    deviations; strings, booleans and anything else by 0 if they are equal, else 1. So write numbers
+    as strings if only equality counts, and an ordered scale as ranks. The squares of the
     differences are added up. Classes are found as in :func:`microaggregate`, and hold ``k`` to ``2k
     - 1`` records.
 
@@ -283,12 +272,9 @@ def k_anonymous_classes(
     >>> import bistochastic as bs
     >>> people = {
     ...     "age": [25, 62, 27, 60, 26, 61],
-    ...     "school": ["degree", "none", "degree", "primary", "primary", "none"],
+    ...     "town": ["A", "B", "A", "B", "A", "A"],
     ... }
-    >>> scale = ["none", "primary", "degree"]
-    >>> found = bs.masking.k_anonymous_classes(
-    ...     people, quasi_identifiers={"age": "number", "school": scale}, k=3
-    ... )
+    >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "town"], k=3)
     >>> found.classes
     array([0, 1, 0, 1, 0, 1])
     """
@@ -299,7 +285,7 @@ def k_anonymous_classes(
 def anatomize(
     columns: Mapping[Any, Any],
     *,
-    quasi_identifiers: Names | Mapping[Any, Any],
+    quasi_identifiers: Names,
     sensitive: Names,
     k: int,
     l: int | None = None,  # noqa: E741
@@ -479,41 +465,18 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
 def _of_columns(columns: Mapping[Hashable, Any], quasi_identifiers: object, k: int) -> Classes:
     names = _named("quasi_identifiers", quasi_identifiers, columns)
     _core.require_memory("columns", len(columns[names[0]]), len(names), 8)
-    ways = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {}
-    axes = [_scaled(_title(name), columns[name], ways.get(name)) for name in names]
-    rows = np.stack([axis.astype(np.float64) for axis, _ in axes], axis=1)
-    return _group(rows, [kind for _, kind in axes], k)
-
-
-def _scaled(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
-    plain = _values(name, column)
-    if how is not None and not isinstance(how, str):
-        levels = arguments.items("quasi_identifiers", "list categories", how)
-        return _on_scale(name, plain, levels), _SCALED
-    if how is not None:
-        arguments.one_of("quasi_identifiers", how, ("number", "nominal"))
-    if plain.dtype.kind in "mM":
-        plain = plain.astype(np.int64)
-    if how == "number" or (how is None and plain.dtype.kind in "iuf"):
-        return arguments.finite(name, _MUST, plain).astype(np.float64), _NUMBER
-    codes = _coded(name, plain)
-    return codes, int(codes.max(initial=0)) + 1
-
-
-def _on_scale(name: str, plain: np.ndarray, levels: list[object]) -> Array:
-    must = "hold the categories that are listed for it"
-    try:
-        ranks = {level: i for i, level in enumerate(levels)}
-    except TypeError:
-        raise RefusedType(name, must, "a list of categories that cannot be compared") from None
-    if len(ranks) != len(levels) or not levels:
-        got = "a category twice" if levels else "no categories"
-        raise Refused(name, f"{must}, each once", got)
-    given = (x if isinstance(x, Hashable) else None for x in plain.tolist())
-    found = np.array([ranks.get(value, -1) for value in given])
-    if (found < 0).any():
-        raise Refused(name, must, f"an undeclared one at position {int((found < 0).argmax())}")
-    return found / max(len(levels) - 1, 1)
+    axes, kinds = [], []
+    for name in names:
+        plain = _values(_title(name), columns[name])
+        if plain.dtype.kind in "iufmM":
+            numbers = plain.astype(np.int64) if plain.dtype.kind in "mM" else plain
+            axes.append(arguments.finite(_title(name), _MUST, numbers).astype(np.float64))
+            kinds.append(_NUMBER)
+        else:
+            codes = _coded(_title(name), plain)
+            axes.append(codes.astype(np.float64))
+            kinds.append(int(codes.max(initial=0)) + 1)
+    return _group(np.stack(axes, axis=1), kinds, k)
 
 
 def _refuse_frequent(codes: Wholes, columns: int, k: int, l: int) -> None:  # noqa: E741
