@@ -14,24 +14,20 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bistochastic import _core, arguments, linear, operators, structure
+from bistochastic import _core, arguments, linear, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import InvertibleReleaseError, Refused, RefusedType
 from bistochastic.formatting import Shown, down
 from bistochastic.matrix import Matrix
-from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
+from bistochastic.structure import Kron, Mixture, Product, by_parts, composition
 
 Key = _core.Key | None
 Places = NDArray[np.int64]
 
 Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
 
-# Size up to which a rank is found by singular values.
-_SINGULAR_VALUES = 2048
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
-# The most moves that are told apart: about half a GB and a second while they are counted.
-_MOVES = 1 << 24
 
 
 def permute(
@@ -103,46 +99,25 @@ def _averaged(matrix: Matrix, numbers: Array) -> Array:
     if numbers.ndim == 2:
         columns = [_averaged(matrix, column) for column in numbers.T]
         return np.stack(columns, axis=1) if columns else numbers.copy()
-    packed = np.require(numbers, requirements=["C", "A"])
-    found = linear.apply(matrix, packed)
-    if np.isfinite(found).all():
-        return found
-    # The sum of a class passed the largest double; its mean cannot.
-    return linear.apply(matrix, packed * 2.0**-64) * 2.0**64
+    return linear.apply(matrix, np.require(numbers, requirements=["C", "A"]))
 
 
 def _refuse_invertible(matrix: Matrix) -> None:
     """Anything but a projection onto the means of classes of two and more."""
-    secret = structure.classes(matrix)
+    secret, size = structure.classes(matrix), matrix.size
     alone = 0 if secret is None else int(secret.many[secret.sizes == 1].sum())
     if secret is not None and not alone:
         return
-    must = "be used with uniform or blocks with two or more in every class"
-    rank = _rank(matrix)
-    size = matrix.size
-    if alone and rank is not None and rank < size:
-        got = f"{alone} of {size} records in classes of one, whose values it would publish"
-    elif rank is None:
+    rank = matrix.profile()["rank"].value
+    got = f"a matrix of rank {rank} out of {size}, which anybody can undo"
+    if rank is None:
         got = f"a matrix over {size} records that may be undone"
-    elif rank == size:
-        got = f"a matrix of rank {rank} out of {size}, which anybody can undo"
-    else:
-        values = f"{size - rank} known value{'s' * (size - rank > 1)}"
-        got = f"a matrix of rank {rank} out of {size}, which {values} can undo"
+    elif alone and rank < size:
+        got = f"{alone} of {size} records in classes of one, whose values it would publish"
+    elif rank < size:
+        got = f"a matrix of rank {rank} out of {size}, which {size - rank} known values can undo"
+    must = "be used with uniform or blocks with two or more in every class"
     raise InvertibleReleaseError("average", f"{must} unless `allow_invertible` is True", got)
-
-
-def _rank(matrix: Matrix) -> int | None:
-    if (own := operators.operator(matrix)) is not None:
-        return own.rank
-    made = composition(matrix)
-    if isinstance(made, Kron):
-        ranks = [_rank(factor) for factor in wide_factors(made)]
-        known = [rank for rank in ranks if rank is not None]
-        return math.prod(known) if len(known) == len(ranks) else None
-    if matrix.size <= _SINGULAR_VALUES:
-        return linear.dense_rank(matrix, linear.singular_values(matrix.to_dense()))
-    return None
 
 
 def _order(
@@ -242,10 +217,7 @@ class Displacement(Shown):
         return "\n".join(f"{name:<{width}}{text}" for name, text in facts.items())
 
     def __repr__(self) -> str:
-        return (
-            f"<Displacement of {self.size} records: beta {down(self.beta)}, 50% move at most "
-            f"{100 * self.p50:.6g}% of the places, 90% at most {100 * self.p90:.6g}%>"
-        )
+        return f"<Displacement of {self.size} records: beta {down(self.beta)}>"
 
 
 def displacement(matrix: Matrix) -> Displacement:
@@ -317,19 +289,17 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
                 short = (len(out) - len(part)) // 2
                 out[short : len(out) - short] += part
             return out
-        case Kron() as kron:
-            return _of_axes([(factor.size, found(factor)) for factor in kron.parts])
-        case Product():
+        case Kron() | Product():
             return _of_entries(matrix)
     n = matrix.size
     if (runs := structure.classes(matrix)) is not None:
-        _refuse_wide(int(runs.sizes.max()))
+        _core.require_memory("displacement", 2, int(runs.sizes.max()), 16)
         return _of_classes(runs, n)
     if (alphas := structure.steps(matrix)) is not None:
         shares = alphas.shares()
         moved = float(shares[0] * (n - 1) if len(shares) == 1 else shares.sum()) / n
         return np.array([moved, 1 - 2 * moved, moved])
-    _refuse_wide(n)
+    _core.require_memory("displacement", 2, n, 16)
     if (places := structure.targets(matrix)) is not None:
         moves = places - np.arange(n)
         reach = int(np.abs(moves).max(initial=0))
@@ -337,33 +307,6 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
     if (row := structure.first_row(matrix)) is not None:
         return moves_of_row(row.shares(), n)
     return _of_entries(matrix)
-
-
-def _of_axes(axes: list[tuple[int, Array]]) -> Array:
-    """Combine the moves of the axes, which are independent for each record."""
-    # Along an axis of one place nothing moves, whatever its family allows for.
-    axes = [(size, moves) for size, moves in axes if size > 1]
-    reach = 0
-    for size, moves in axes:
-        reach = reach * size + len(moves) // 2
-    _refuse_wide(reach)
-    whole = np.ones(1)
-    for size, moves in axes:
-        more = len(moves) // 2
-        # A move along the axes before is one by `size`, so two of them meet in no more than one.
-        down, up = np.zeros(size), np.zeros(size)
-        down[size - more :], up[: more + 1] = moves[:more], moves[more:]
-        out = np.zeros((len(whole) + 1, size))
-        out[:-1] += whole[:, None] * down
-        out[1:] += whole[:, None] * up
-        whole = out.ravel()[size - more : len(out) * size - size + more + 1]
-    return whole
-
-
-def _refuse_wide(reach: int) -> None:
-    if 2 * reach > _MOVES:
-        must = f"move values by at most {_MOVES // 2} places to be measured"
-        raise Refused("matrix", must, reach)
 
 
 def _of_classes(found: structure.ClassRuns, size: int) -> Array:
