@@ -4,8 +4,8 @@ Imports NumPy, so the package itself imports this file only when it is needed.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Reversible, Set
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Reversible, Set
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,15 @@ from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
 
 Array = NDArray[np.float64]
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Several(Protocol[T_co]):
+    """Things one after the other, for type checkers: a string is one thing."""
+
+    def __contains__(self, item: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[T_co]: ...
+
 
 # Python types that NumPy reads without calling their methods.
 _NUMBERS = frozenset((int, float))

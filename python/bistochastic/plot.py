@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.arguments import items, one_of
+from bistochastic.arguments import Several, items, one_of
 from bistochastic.choose.compare import BETAS, Make, Point, by_name, makers, numbers, points
 from bistochastic.choose.compare import tradeoff as points_of
 from bistochastic.errors import Refused, RefusedType
@@ -64,7 +64,7 @@ def heatmap(
     matrix: Matrix,
     *,
     scale: Literal["linear", "log"] = "linear",
-    categories: Sequence[object] | None = None,
+    categories: Several[object] | None = None,
     axes: object = None,
 ) -> Figure:
     """Draw the probabilities of a matrix as colours: true categories down, reported ones across.
