@@ -50,7 +50,7 @@ def test_arithmetic_with_arrays_is_refused() -> None:
         (lambda: np.add(loose, 1), "Matrix"),
         (lambda: np.log(loose), "Matrix"),
         (lambda: np.sum(loose), "Matrix"),
-        (lambda: loose + x, "NumPy arrays"),
+        (lambda: loose + x, "Matrix|NumPy"),
         (lambda: x + loose, "Matrix|NumPy"),
         (lambda: sum([loose, loose]), "Matrix"),
         (lambda: x * loose, "Matrix"),

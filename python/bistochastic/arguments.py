@@ -81,7 +81,7 @@ def lost(plain: np.ndarray) -> NDArray[np.bool_]:
             return True
 
     if plain.dtype.kind in "fcmM":
-        return np.isnan(plain)
+        return np.asarray(np.isnan(plain))
     flat = [is_lost(item) for item in plain.flat] if plain.dtype.kind == "O" else False
     return np.broadcast_to(np.asarray(flat, dtype=bool), plain.size).reshape(plain.shape)
 
@@ -179,14 +179,13 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
     ``unordered`` sorts the strings and numbers of a set.
     """
     # Dict views and ordered sets have an order, and can be reversed.
-    if (isinstance(given, Set) and not isinstance(given, Reversible)) or (
-        type(given) is _SET_ITERATOR
-    ):
+    is_set = isinstance(given, Set) and not isinstance(given, Reversible)
+    if is_set or type(given) is _SET_ITERATOR:
         if unordered:
             return sorted(given, key=lambda item: (_type(item), str(item)))
         raise RefusedType(name, f"{must}, in an order", _type(given))
     # A lazy frame has only __getitem__, and an array without an axis only __iter__.
-    if isinstance(given, Iterable) and getattr(given, "ndim", 1):
+    if isinstance(given, Iterable) and getattr(given, "ndim", True):
         return list(given)
     raise RefusedType(name, must, _type(given))
 

@@ -289,24 +289,62 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
                 short = (len(out) - len(part)) // 2
                 out[short : len(out) - short] += part
             return out
-        case Kron() | Product():
+        case Kron() as kron:
+            return _of_axes([(factor.size, found(factor)) for factor in kron.parts])
+        case Product():
             return _of_entries(matrix)
     n = matrix.size
     if (runs := structure.classes(matrix)) is not None:
-        _core.require_memory("displacement", 2, int(runs.sizes.max()), 16)
+        _require_room(int(runs.sizes.max()))
         return _of_classes(runs, n)
     if (alphas := structure.steps(matrix)) is not None:
         shares = alphas.shares()
         moved = float(shares[0] * (n - 1) if len(shares) == 1 else shares.sum()) / n
         return np.array([moved, 1 - 2 * moved, moved])
-    _core.require_memory("displacement", 2, n, 16)
+    if (exchange := structure.swap(matrix)) is not None:
+        reach, moved = abs(exchange.i - exchange.j), float((1 - exchange.keep) / n)
+        _require_room(reach)
+        out = np.zeros(2 * reach + 1)
+        out[0] = out[-1] = moved
+        out[reach] += 1 - 2 * moved if reach else 1.0
+        return out
+    _require_room(n)
+    if (pair := structure.two_valued(matrix)) is not None:
+        return moves_of_row(np.append(pair[0], np.full(n - 1, pair[1])), n)
     if (places := structure.targets(matrix)) is not None:
         moves = places - np.arange(n)
         reach = int(np.abs(moves).max(initial=0))
         return np.bincount(moves + reach, minlength=2 * reach + 1) / n
+    if (kernel := structure.even_kernel(matrix)) is not None:
+        return moves_of_kernel(kernel.shares(), n)
     if (row := structure.first_row(matrix)) is not None:
         return moves_of_row(row.shares(), n)
     return _of_entries(matrix)
+
+
+def _of_axes(axes: list[tuple[int, Array]]) -> Array:
+    """Combine the moves of the axes, which are independent for each record."""
+    # Along an axis of one place nothing moves, whatever its family allows for.
+    axes = [(size, moves) for size, moves in axes if size > 1]
+    reach = 0
+    for size, moves in axes:
+        reach = reach * size + len(moves) // 2
+    _require_room(reach)
+    whole = np.ones(1)
+    for size, moves in axes:
+        more = len(moves) // 2
+        # A move along the axes before is one by `size`, so two of them meet in no more than one.
+        down, up = np.zeros(size), np.zeros(size)
+        down[size - more :], up[: more + 1] = moves[:more], moves[more:]
+        out = np.zeros((len(whole) + 1, size))
+        out[:-1] += whole[:, None] * down
+        out[1:] += whole[:, None] * up
+        whole = out.ravel()[size - more : len(out) * size - size + more + 1]
+    return whole
+
+
+def _require_room(reach: int) -> None:
+    _core.require_memory("displacement", 2, reach, 16)
 
 
 def _of_classes(found: structure.ClassRuns, size: int) -> Array:

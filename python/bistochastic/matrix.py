@@ -452,7 +452,7 @@ class Matrix(_core.Matrix, Shown):
 
     def permute(
         self,
-        values: ArrayLike,
+        values: object,
         *,
         order: ArrayLike | Literal["rank"] | None = None,
         key: _core.Key | None = None,
@@ -491,7 +491,7 @@ class Matrix(_core.Matrix, Shown):
 
     def average(
         self,
-        values: ArrayLike,
+        values: object,
         *,
         order: ArrayLike | Literal["rank"] | None = None,
         allow_invertible: bool = False,
@@ -528,7 +528,7 @@ class Matrix(_core.Matrix, Shown):
         """Compute how far :meth:`permute` moves values, as fractions of all rows.
 
         With ``order="rank"``, neighbours have similar values, so beta overstates what is hidden.
-        A ``kron``, a product and a matrix without a structure are limited to 4096 records.
+        Products and matrices without a structure are limited to 4096 records.
 
         >>> print(bs.k_anonymous(1000, share=0.05).displacement())
         records             1000
