@@ -40,7 +40,7 @@ __all__ = ["TTransforms", "majorizes", "t_transforms"]
 # Floats may be apart by the sum of the absolute values over this: well above what summing
 # proportions leaves behind, well below what a histogram of people can show.
 _SLACK = 10**12
-# With the products of pairs they are the 64 different matrices that a composite may hold.
+# With the products of pairs they are 65 matrices; a composite may hold 128.
 _FACTORS = 33
 
 

@@ -10,13 +10,10 @@ use crate::system::progress::Progress;
 /// Terms of a kron among which the largest can be chosen.
 const CHOICE: u128 = 1 << 22;
 
-/// Parts of a kron, those held many times so often, each of which is decomposed.
-const PARTS: u64 = 1 << 16;
-
 /// Decompose a kron of `factors`. `share` of the progress is its.
 ///
 /// # Errors
-/// As for its factors; too many parts or terms.
+/// As for its factors; too many terms.
 pub fn decompose(
     matrix: &Matrix,
     factors: &[Matrix],
@@ -24,11 +21,6 @@ pub fn decompose(
     share: f64,
     progress: &Progress,
 ) -> Result<Decomposition> {
-    let parts = matrix.nesting().parts;
-    if parts > PARTS {
-        let must = format!("hold at most {PARTS} parts to decompose each");
-        return Err(Error::value("matrix", must, parts));
-    }
     let each = Options {
         mass: 1.0,
         max_terms: None,

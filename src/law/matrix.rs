@@ -1,7 +1,6 @@
 //! A matrix: a law, its name and parameters, what was asked for, and what was found out about it, each number once.
 
 use std::any::Any;
-use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -10,11 +9,10 @@ use crate::error::{Error, Result};
 use crate::law::composite::{self, Measures};
 use crate::law::families::difference_set::DifferenceSet;
 use crate::law::parameters::{Parameters, Value};
-use crate::law::{Law, Nesting, digest};
+use crate::law::{Law, digest};
 use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
 use crate::system::kept::Kept;
-use crate::system::memory::Gather;
 
 /// A matrix and what was asked for to get it. Equal where family and parameters are.
 #[derive(Debug, Clone)]
@@ -30,7 +28,9 @@ struct Inner {
     parameters: Parameters,
     law: Law,
     size: u64,
-    nesting: Nesting,
+    /// Levels of composites in each other, and all matrices in it, itself among them.
+    depth: usize,
+    parts: u64,
     /// What is known of truths that are fewer than the codes.
     difference_set: Option<DifferenceSet>,
     found: Found,
@@ -51,32 +51,27 @@ pub(crate) struct Found {
     notes: Kept<Box<dyn Any + Send + Sync>>,
     /// Of a mix or a product.
     pub measures: Kept<Measures>,
-    /// Every entry of a small composite that holds many parts, and of the second matrix of a product.
+    /// Every entry of the second matrix of a product.
     pub counts: Kept<Option<Vec<u128>>>,
     /// The same to 30 digits, if there is no common total.
     pub precise: Kept<Option<Vec<Dd>>>,
 }
 
 impl Matrix {
-    /// The matrix of a law that is no composite.
+    /// The matrix of a law.
     pub(super) fn new(name: &'static str, law: Law, parameters: Parameters) -> Self {
-        let nesting = Nesting::none(law.size());
-        Matrix::nested(name, law, parameters, nesting)
-    }
-
-    /// The matrix of a composite that is nested so.
-    pub(super) fn nested(
-        name: &'static str,
-        law: Law,
-        parameters: Parameters,
-        nesting: Nesting,
-    ) -> Self {
+        let parts = law.parts().iter();
         let inner = Inner {
             name,
             size: law.size(),
+            depth: parts
+                .clone()
+                .map(|part| part.inner.depth + 1)
+                .max()
+                .unwrap_or(0),
+            parts: 1 + parts.map(Matrix::parts).sum::<u64>(),
             parameters,
             law,
-            nesting,
             difference_set: None,
             found: Found::default(),
         };
@@ -84,6 +79,23 @@ impl Matrix {
             inner: Arc::new(inner),
             requested: Vec::new(),
         }
+    }
+
+    /// The matrix of a composite.
+    ///
+    /// # Errors
+    /// Nested too deep, or too many matrices in it.
+    pub(super) fn nested(name: &'static str, law: Law, parameters: Parameters) -> Result<Self> {
+        const DEPTH: usize = 16;
+        const PARTS: u64 = 128;
+        let matrix = Matrix::new(name, law, parameters);
+        let got = match (matrix.inner.depth, matrix.parts()) {
+            (depth, _) if depth > DEPTH => format!("{depth} levels"),
+            (_, parts) if parts > PARTS => format!("{parts} matrices"),
+            _ => return Ok(matrix),
+        };
+        let must = format!("be nested at most {DEPTH} deep, with at most {PARTS} matrices in all");
+        Err(Error::value("matrices", must, got))
     }
 
     /// The matrix of a difference set.
@@ -129,9 +141,9 @@ impl Matrix {
         *self.found().total.get_or_make(|| self.law().total())
     }
 
-    /// How composites are nested in it.
-    pub fn nesting(&self) -> Nesting {
-        self.inner.nesting
+    /// How many matrices are in it, those that it holds several times so often, itself among them.
+    pub fn parts(&self) -> u64 {
+        self.inner.parts
     }
 
     /// Whether it has parts.
@@ -205,22 +217,12 @@ impl Matrix {
         }
     }
 
-    /// Refuse a composite that cannot be written out.
-    ///
-    /// # Errors
-    /// Parts that are nested in each other so that every row takes too long.
-    pub fn check_written(&self) -> Result<()> {
-        let nesting = self.nesting();
-        if nesting.can_be_written(self.size()) {
-            return Ok(());
+    /// Size up to which all rows take seconds: every row of a product takes as many multiply-adds as it has entries.
+    pub fn looked_at(&self) -> u64 {
+        fn has_product(m: &Matrix) -> bool {
+            matches!(m.law(), Law::Product(_)) || m.law().parts().iter().any(has_product)
         }
-        // Without sharing there is no more to do than there was to build.
-        if nesting.parts / 4 <= self.below().len() as u64 {
-            return Ok(());
-        }
-        let must = "take at most 2^31 steps to be written out";
-        let got = format!("{} nested parts of {} rows", nesting.parts, self.size());
-        Err(Error::value("matrix", must, got))
+        if has_product(self) { 1024 } else { 4096 }
     }
 
     /// What the caller keeps with it, of one type, made at first use. Every copy of the matrix has it.
@@ -234,9 +236,16 @@ impl Matrix {
 
     /// The distinct matrices in a composite, parts first.
     pub fn below(&self) -> Vec<&Matrix> {
-        let mut order = distinct(std::slice::from_ref(self));
-        // Last comes this matrix itself.
-        order.pop();
+        fn visit<'a>(matrix: &'a Matrix, order: &mut Vec<&'a Matrix>) {
+            for part in matrix.law().parts() {
+                visit(part, order);
+                if order.iter().all(|other| other.place() != part.place()) {
+                    order.push(part);
+                }
+            }
+        }
+        let mut order = Vec::new();
+        visit(self, &mut order);
         order
     }
 
@@ -259,35 +268,10 @@ impl Matrix {
     }
 }
 
-/// The matrices among these and in them, each once, parts first.
-pub(super) fn distinct(matrices: &[Matrix]) -> Vec<&Matrix> {
-    let mut order = Vec::new();
-    let mut seen = HashSet::new();
-    let mut stack: Vec<(&Matrix, bool)> = matrices.iter().rev().map(|m| (m, false)).gather();
-    while let Some((matrix, opened)) = stack.pop() {
-        if opened {
-            order.push(matrix);
-        } else if seen.insert(matrix.place()) {
-            stack.push((matrix, true));
-            stack.extend(matrix.law().parts().iter().rev().map(|part| (part, false)));
-        }
-    }
-    order
-}
-
 impl PartialEq for Matrix {
     fn eq(&self, other: &Self) -> bool {
-        if Arc::ptr_eq(&self.inner, &other.inner) {
-            return true;
-        }
-        if self.name() != other.name() || self.size() != other.size() {
-            return false;
-        }
-        // Two composites may hold equal parts many times each; their digests are made once a part.
-        match self.is_composite() {
-            true => self.digest() == other.digest(),
-            false => self.parameters() == other.parameters(),
-        }
+        let alike = || self.name() == other.name() && self.parameters() == other.parameters();
+        Arc::ptr_eq(&self.inner, &other.inner) || alike()
     }
 }
 

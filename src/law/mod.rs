@@ -9,7 +9,7 @@
 //! | `entries` | single entries, rows and sums of rows, exactly and to 30 digits |
 //! | [`lines`] | which lines hold the same numbers: bits, epsilon, truthfulness and the survey of plain laws |
 //! | `ergodic` | whether some power is positive |
-//! | `composite` | how composites are nested; their bits and epsilon |
+//! | `composite` | the bits, epsilon and truthfulness of composites |
 //! | `kernel` | the measures of a reflected kernel, whose lines all differ |
 //! | [`scaling`] | rows and columns that sum to 1 |
 //! | [`digest`], [`same`] | what enters every derivation; whether two laws are the same |
@@ -37,7 +37,6 @@ pub mod same;
 pub mod scaling;
 pub mod survey;
 
-pub use composite::Nesting;
 pub use matrix::Matrix;
 pub use registry::{Entry, REGISTRY, build};
 

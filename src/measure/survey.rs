@@ -1,8 +1,8 @@
 //! The single lines of any matrix: in closed form if its law knows one, else by looking at every entry.
 
+use crate::law::Matrix;
 use crate::law::lines::term;
-use crate::law::survey::{self, RowBits, Survey, neighbours};
-use crate::law::{Law, Matrix};
+use crate::law::survey::{RowBits, Survey, neighbours};
 use crate::number::bits;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -12,21 +12,9 @@ impl Matrix {
     /// What the single lines say; `None` if there are too many to look at. `full` looks at all.
     pub fn survey(&self, gammas: &[f64], full: bool) -> Option<Survey> {
         self.short_survey(gammas).or_else(|| {
-            let (nesting, size) = (self.nesting(), self.size());
-            let quick = size <= self.look() && nesting.is_quick(size);
-            let look = quick || full && nesting.can_be_written(size);
+            let look = full || self.size() <= self.looked_at();
             look.then(|| by_table(self, gammas))
         })
-    }
-
-    /// Size up to which looking at every entry takes seconds: every row of a product takes as many multiply-adds as
-    /// it has entries.
-    fn look(&self) -> u64 {
-        let is_product = |m: &Matrix| matches!(m.law(), Law::Product(_));
-        match is_product(self) || self.below().into_iter().any(is_product) {
-            true => 1024,
-            false => survey::SIZE,
-        }
     }
 }
 
