@@ -13,7 +13,7 @@ SOURCE = ROOT / "src"
 
 pytestmark = pytest.mark.skipif(not SOURCE.is_dir(), reason="runs in a checkout")
 
-# From the bottom up, as `src/lib.rs` says in words: folders and files of `src`.
+# From the bottom up, in the order of `src/lib.rs`: folders and files of `src`.
 LAYERS = [
     "error",
     "system",
@@ -23,6 +23,7 @@ LAYERS = [
     "draw",
     "birkhoff",
     "numeric",
+    "rust",
     "py",
 ]
 
@@ -69,6 +70,7 @@ def upward(path: str, text: str) -> list[str]:
 def rust() -> dict[str, str]:
     paths = sorted(SOURCE.rglob("*.rs"))
     texts = {path.relative_to(SOURCE).as_posix(): path.read_text() for path in paths}
+    # It names the layers, and what of them is public.
     del texts["lib.rs"]
     return texts
 
@@ -101,7 +103,7 @@ def test_no_law_calls_what_an_upper_layer_adds_to_a_matrix() -> None:
     # A method needs no import to be called.
     texts = rust()
     rank = {path: LAYERS.index(module(path)[0]) for path in texts}
-    law, top = LAYERS.index("law"), LAYERS.index("py")
+    law, top = LAYERS.index("law"), LAYERS.index("rust")
     found, seen = [], 0
     for above, text in texts.items():
         names = added(text) if law < rank[above] < top else []

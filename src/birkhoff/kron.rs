@@ -29,15 +29,18 @@ pub fn decompose(
     let share = share / factors.len() as f64;
     let part = |factor| super::decompose(factor, &each, share, progress);
     let parts = factors.iter().map(part).collect::<Result<Vec<_>>>()?;
+    let counted = parts.iter().map(Decomposition::terms);
+    let terms = counted.fold(1, u128::saturating_mul);
+    if terms >= 1 << 127 {
+        let got = format!("a product of {} counts above that", factors.len());
+        let must = "have fewer than 2^127 terms together";
+        return Err(Error::value("matrices", must, got));
+    }
     let mut whole = Decomposition {
         matrix: matrix.clone(),
         sum: Sum::Kron(parts, None),
         complete: true,
     };
-    let terms = whole.terms().ok_or_else(|| {
-        let got = format!("a product of {} counts above that", factors.len());
-        Error::value("matrices", "have fewer than 2^127 terms together", got)
-    })?;
     if options.mass < 1.0 || options.max_terms.is_some_and(|n| u128::from(n) < terms) {
         if terms > CHOICE {
             let must = format!("be left out for a kron of more than {CHOICE} terms");

@@ -107,7 +107,7 @@ fn add<C: Cell>(sum: &mut [C], share: C, row: &[C]) {
 impl Matrix {
     /// `Pr(report v | truth u)` as numerator and denominator below 2^127, for `u` and `v` below the
     /// size. `None` if a composite needs larger ones.
-    pub fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+    pub(crate) fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         match self.law() {
             Law::Kron(factors) => {
                 let mut digits = digits(factors, u, v);
@@ -153,7 +153,7 @@ impl Matrix {
     }
 
     /// The same as the nearest double.
-    pub fn probability(&self, u: u64, v: u64) -> f64 {
+    pub(crate) fn probability(&self, u: u64, v: u64) -> f64 {
         match self.entry(u, v) {
             Some((n, d)) => nearest(n, d),
             None => self.precise(u, v).hi,
@@ -161,7 +161,7 @@ impl Matrix {
     }
 
     /// Row `u` as the nearest doubles: from exact counts if there are any, else from 30 digits.
-    pub fn fill_row(&self, u: u64, out: &mut [f64]) {
+    pub(crate) fn fill_row(&self, u: u64, out: &mut [f64]) {
         match self.law() {
             // Entries of factors that are composites take a row each, so that rows are then taken whole.
             Law::Kron(_) if self.wide().all(|factor| !factor.is_composite()) => {

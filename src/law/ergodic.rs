@@ -56,7 +56,7 @@ impl Law {
 
 impl Matrix {
     /// Whether [`Matrix::is_ergodic`] was decided, or was too much to look at.
-    pub fn knows_ergodic(&self) -> bool {
+    pub(crate) fn knows_ergodic(&self) -> bool {
         match self.law() {
             Law::Kron(_) => self.wide().all(Matrix::knows_ergodic),
             Law::Mix { .. } | Law::Product(_) => self.size() <= SIZE || self.is_ergodic(),

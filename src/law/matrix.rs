@@ -18,7 +18,7 @@ use crate::system::kept::Kept;
 #[derive(Debug, Clone)]
 pub struct Matrix {
     /// The request: numbers as given, and how far given vectors moved.
-    pub requested: Vec<(String, Value)>,
+    pub(crate) requested: Vec<(String, Value)>,
     inner: Arc<Inner>,
 }
 
@@ -118,7 +118,7 @@ impl Matrix {
     }
 
     /// Number of codes that can be true. The others are only reported.
-    pub fn true_size(&self) -> u64 {
+    pub(crate) fn true_size(&self) -> u64 {
         match (&self.inner.difference_set, self.law()) {
             (Some(set), _) => set.size,
             (None, Law::Kron(factors)) => factors.iter().map(Matrix::true_size).product(),
@@ -127,32 +127,32 @@ impl Matrix {
     }
 
     /// The realised parameters: [`build`](crate::law::build) with them gives the same matrix again.
-    pub fn parameters(&self) -> &Parameters {
+    pub(crate) fn parameters(&self) -> &Parameters {
         &self.inner.parameters
     }
 
     /// What it is made of.
-    pub fn law(&self) -> &Law {
+    pub(crate) fn law(&self) -> &Law {
         &self.inner.law
     }
 
     /// A total below 2^127 of which every entry is an integer, if there is one.
-    pub fn total(&self) -> Option<u128> {
+    pub(crate) fn total(&self) -> Option<u128> {
         *self.found().total.get_or_make(|| self.law().total())
     }
 
     /// How many matrices are in it, those that it holds several times so often, itself among them.
-    pub fn parts(&self) -> u64 {
+    pub(crate) fn parts(&self) -> u64 {
         self.inner.parts
     }
 
     /// Whether it has parts.
-    pub fn is_composite(&self) -> bool {
+    pub(crate) fn is_composite(&self) -> bool {
         !self.law().parts().is_empty()
     }
 
     /// A number that two matrices share just where they are one and the same.
-    pub fn place(&self) -> usize {
+    pub(crate) fn place(&self) -> usize {
         Arc::as_ptr(&self.inner) as usize
     }
 
@@ -185,7 +185,7 @@ impl Matrix {
     }
 
     /// The entropy rate, before it is rounded.
-    pub fn entropy(&self) -> Entropy {
+    pub(crate) fn entropy(&self) -> Entropy {
         let entropy = &self.found().entropy;
         entropy.get_or_make(|| self.measured_entropy()).clone()
     }
@@ -198,19 +198,19 @@ impl Matrix {
     }
 
     /// The mean of the diagonal, to nearest; not a number if it is too much to look at.
-    pub fn truthfulness(&self) -> f64 {
+    pub(crate) fn truthfulness(&self) -> f64 {
         let truthfulness = &self.found().truthfulness;
         *truthfulness.get_or_make(|| self.measured_truthfulness())
     }
 
     /// Whether some power of the matrix is positive: irreducible and aperiodic.
-    pub fn is_ergodic(&self) -> bool {
+    pub(crate) fn is_ergodic(&self) -> bool {
         let is_ergodic = &self.found().is_ergodic;
         *is_ergodic.get_or_make(|| self.decided_ergodic())
     }
 
     /// Codes below this can be given as true. Digits of a joint code are not looked at.
-    pub fn truths(&self) -> u64 {
+    pub(crate) fn truths(&self) -> u64 {
         match self.is_composite() {
             true => self.size(),
             false => self.true_size(),
@@ -218,7 +218,7 @@ impl Matrix {
     }
 
     /// Size up to which all rows take seconds: every row of a product takes as many multiply-adds as it has entries.
-    pub fn looked_at(&self) -> u64 {
+    pub(crate) fn looked_at(&self) -> u64 {
         fn has_product(m: &Matrix) -> bool {
             matches!(m.law(), Law::Product(_)) || m.law().parts().iter().any(has_product)
         }
@@ -229,13 +229,13 @@ impl Matrix {
     ///
     /// # Panics
     /// Another type is kept.
-    pub fn notes<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
+    pub(crate) fn notes<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
         let notes = self.found().notes.get_or_make(|| Box::new(make()));
         notes.downcast_ref().expect("notes of one type")
     }
 
     /// The distinct matrices in a composite, parts first.
-    pub fn below(&self) -> Vec<&Matrix> {
+    pub(crate) fn below(&self) -> Vec<&Matrix> {
         fn visit<'a>(matrix: &'a Matrix, order: &mut Vec<&'a Matrix>) {
             for part in matrix.law().parts() {
                 visit(part, order);
@@ -250,20 +250,20 @@ impl Matrix {
     }
 
     /// What enters every derivation of random words: a hash of family and parameters.
-    pub fn digest(&self) -> &[u8; 32] {
+    pub(crate) fn digest(&self) -> &[u8; 32] {
         let cell = &self.found().digest;
         cell.get_or_make(|| digest::of(self.name(), self.parameters()))
     }
 
     /// The tables to draw from, built at first use.
-    pub fn sampler(&self) -> &Sampler {
+    pub(crate) fn sampler(&self) -> &Sampler {
         self.found()
             .sampler
             .get_or_make(|| Sampler::new(self.law()))
     }
 
     /// Whether the tables are built already.
-    pub fn has_sampler(&self) -> bool {
+    pub(crate) fn has_sampler(&self) -> bool {
         self.found().sampler.get().is_some()
     }
 }

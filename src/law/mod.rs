@@ -19,7 +19,6 @@
 use std::sync::Arc;
 
 use crate::number::lattice::gcd;
-use crate::system::memory::Gather;
 
 #[cfg(test)]
 pub(crate) mod battery;
@@ -141,25 +140,6 @@ impl Alphas {
         match self {
             Alphas::Constant(alpha) => *alpha,
             Alphas::Vector(alphas) => alphas[i as usize] as u64,
-        }
-    }
-
-    /// The numbers that are stored: one for all, or one each.
-    pub fn stored(&self) -> Box<dyn Iterator<Item = u64> + '_> {
-        match self {
-            Alphas::Constant(alpha) => Box::new(std::iter::once(*alpha)),
-            Alphas::Vector(alphas) => Box::new(alphas.iter().map(|&alpha| alpha as u64)),
-        }
-    }
-
-    /// The same number of numbers, each changed alike.
-    pub fn map(&self, change: impl Fn(u64) -> u64) -> Self {
-        match self {
-            Alphas::Constant(alpha) => Alphas::Constant(change(*alpha)),
-            Alphas::Vector(alphas) => {
-                let changed = alphas.iter().map(|&alpha| change(alpha as u64) as i64);
-                Alphas::Vector(changed.gather_shared())
-            }
         }
     }
 }

@@ -66,7 +66,7 @@ impl RowBits {
 impl Matrix {
     /// What the single lines say, deniability for each of `gammas`, if that takes no look at every
     /// entry.
-    pub fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
+    pub(crate) fn short_survey(&self, gammas: &[f64]) -> Option<Survey> {
         match self.difference_set() {
             Some(set) => set.short_survey(self.law(), gammas),
             None => self.law().short_survey(gammas),

@@ -10,7 +10,7 @@ use crate::system::stop;
 
 impl Matrix {
     /// What the single lines say; `None` if there are too many to look at. `full` looks at all.
-    pub fn survey(&self, gammas: &[f64], full: bool) -> Option<Survey> {
+    pub(crate) fn survey(&self, gammas: &[f64], full: bool) -> Option<Survey> {
         self.short_survey(gammas).or_else(|| {
             let look = full || self.size() <= self.looked_at();
             look.then(|| by_table(self, gammas))

@@ -157,11 +157,6 @@ impl Cloud {
         self.records.len()
     }
 
-    /// Whether none is left.
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-
     /// Those that are left, in no order.
     pub fn left(&self) -> &[u32] {
         &self.records
