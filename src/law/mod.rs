@@ -20,12 +20,12 @@ use std::sync::Arc;
 
 use crate::number::lattice::gcd;
 
-#[cfg(test)]
-pub(crate) mod battery;
 mod composite;
 pub mod digest;
 mod entries;
 mod ergodic;
+#[cfg(test)]
+pub(crate) mod examples;
 mod families;
 mod kernel;
 pub mod lines;

@@ -257,7 +257,7 @@ pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
 mod tests {
     use super::*;
     use crate::draw::spelled::Spelled;
-    use crate::law::battery::{joined, mix, response};
+    use crate::law::examples::{joined, mix, response};
 
     fn run(m: &Matrix, codes: &[u32], ids: Ids<'_>, threads: usize) -> Vec<u32> {
         let (key, labels, at) = (Key::insecure(5), Label::stream("x"), Addresses::Ids(ids));
