@@ -36,8 +36,6 @@ mod number;
 
 mod law;
 
-mod measure;
-
 mod draw;
 
 mod birkhoff;

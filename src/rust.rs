@@ -9,7 +9,7 @@ use crate::draw::randomize::{Addresses, randomize, refuse};
 use crate::error::{Error, Result};
 use crate::law::parameters::Value;
 use crate::law::{self, Matrix};
-use crate::measure;
+use crate::number::entropy;
 use crate::system::progress::Progress;
 use crate::system::stop::{self, Stop};
 use crate::system::{memory, pool};
@@ -189,7 +189,7 @@ pub fn entropy_rate(array: &[f64], size: usize) -> Result<f64> {
         let must = format!("hold {size} x {size} numbers, at least one");
         return Err(Error::value("array", must, array.len()));
     }
-    done(|| measure::array_entropy_rate(array, size))
+    done(|| entropy::entropy_rate(array, size))
 }
 
 impl Decomposition {

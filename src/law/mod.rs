@@ -7,7 +7,8 @@
 //! | [`registry`], [`parameters`] | every family by name; what a caller may give |
 //! | `families` | one builder each: from parameters to a law |
 //! | `entries` | single entries, rows and sums of rows, exactly and to 30 digits |
-//! | [`lines`] | which lines hold the same numbers: bits, epsilon, truthfulness and the survey of plain laws |
+//! | [`lines`] | which lines hold the same numbers: bits, epsilon and truthfulness of plain laws |
+//! | [`survey`] | what single lines say, in closed form or by looking at every entry |
 //! | `ergodic` | whether some power is positive |
 //! | `composite` | the bits, epsilon and truthfulness of composites |
 //! | `kernel` | the measures of a reflected kernel, whose lines all differ |
