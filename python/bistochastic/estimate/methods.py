@@ -114,7 +114,7 @@ def tally(matrix: Stochastic, codes: object, counts: object) -> Array:
 
 def code_array(codes: object) -> np.ndarray:
     """Read codes as a plain array of integers; True and False are 1 and 0."""
-    must = "be an array of integers"
+    must = "be an array of integers without missing values"
     array = arguments.array("codes", must, codes)
     if array.size == 0 and array.dtype.kind in "fO":
         # An empty list has no type.

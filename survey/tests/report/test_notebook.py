@@ -148,7 +148,7 @@ def objects(source: bs.KeySource, tmp_path_factory: pytest.TempPathFactory) -> d
         "Measures": plan().by_attribute[NASTY],
         "Microaggregation": bs.masking.microaggregate([float(NUMBER), 1.0, 2.0, 9.0], k=2),
         "Numeric": plan().attributes[2],
-        "PermutationDistance": bs.masking.permutation_distance({NASTY: masked}, {NASTY: masked}),
+        "PermutationDistance": bs.masking.permutation_distance(masked, masked),
         "Plan": plan(),
         "Point": bs.tradeoff(3, betas=[0.5], families={NASTY: lambda _n, _b: m})[0],
         "Tradeoff": bs.tradeoff(3, betas=[0.5, 0.7], families={NASTY: lambda _n, _b: m}),
