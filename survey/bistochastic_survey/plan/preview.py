@@ -117,13 +117,17 @@ def exposed(plan: Plan) -> list[str]:
     """Say what a large epsilon of a record means, in one sentence; none if it is not large."""
     if not plan.attributes or plan.epsilon <= _MUCH:
         return []
+    if math.isinf(plan.epsilon):
+        return ["epsilon is infinite: a suspicion of 1% can grow to 100%"]
+    said = f"epsilon {up(plan.epsilon, 4)} per record is above {_MUCH}"
+    return [f"{said}: a suspicion of 1% can grow to {becomes(plan.epsilon)}"]
+
+
+def becomes(epsilon: float) -> str:
+    """Write what a suspicion of 1% becomes at most, by this epsilon."""
     from bistochastic_survey.report.suspicion import STATED, after, exponential, percent
 
-    grows = f"a suspicion of {percent(STATED[0])} can grow to"
-    if math.isinf(plan.epsilon):
-        return [f"epsilon is infinite: {grows} 100%"]
-    most = percent(after(STATED[0], exponential(plan.epsilon)))
-    return [f"epsilon {up(plan.epsilon, 4)} per record is above {_MUCH}: {grows} {most}"]
+    return percent(after(STATED[0], None if math.isinf(epsilon) else exponential(epsilon)))
 
 
 def notes(plan: Plan) -> list[str]:
@@ -330,14 +334,10 @@ def several(plan: Plan) -> list[str]:
 
 def _grows(epsilon: Callable[[int], float]) -> str:
     """Bound a suspicion after this many records, by the epsilon of all of them."""
-    from bistochastic_survey.report.suspicion import MANY, STATED, after, exponential, percent
+    from bistochastic_survey.report.suspicion import MANY
 
-    each = [
-        f"{percent(after(STATED[0], None if math.isinf(e) else exponential(e)))} with {m}"
-        for m, e in ((m, epsilon(m)) for m in MANY)
-    ]
-    each[0] += " record"
-    return f"a suspicion of {percent(STATED[0])} becomes at most {', '.join(each)}."
+    first, *rest = [f"{becomes(epsilon(m))} with {m}" for m in MANY]
+    return f"a suspicion of 1% becomes at most {', '.join([f'{first} record', *rest])}."
 
 
 def by_unit(plan: Plan) -> list[str]:
