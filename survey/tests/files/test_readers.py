@@ -375,16 +375,8 @@ def test_all_commands_chain_over_files_of_any_dialect(
     folder.write("in.csv", spelled([list(names), *rows], plain, end), encoding)
     how = ("--separator", mark, "--decimal", decimal)
     coded = (*how, "--encoding", encoding)
-    drafted = folder.run(
-        "plan",
-        "in.csv",
-        "--categories-from-data",
-        "--beta",
-        "0.6",
-        "--missing",
-        "category",
-        *coded,
-    )
+    first = ("--categories-from-data", "--epsilon", "1", "--missing", "category")
+    drafted = folder.run("plan", "in.csv", *first, *coded)
     assert "kvinna" in drafted
     assert '"01"' in drafted
     reports = []
