@@ -1,6 +1,6 @@
 """Certificates from JSON: facts are read, what follows from them is compared, sentences are not.
 
-``docs/design/formats.md`` has the rules.
+``docs/reference/compatibility.md`` has the rules.
 """
 
 from __future__ import annotations
