@@ -38,8 +38,6 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     from bistochastic_survey.table.schemas import Column
 
-_BETA = 0.6
-
 
 @main.command(name="plan", short_help="Write a first plan for a file, or check one.")
 @argument("file", required=False, type=FILE)
@@ -49,7 +47,7 @@ _BETA = 0.6
     metavar="FILE",
     help="Categories of the columns: CSV with column and category, TOML, a Table Schema, or .sav.",
 )
-@option("--beta", type=float, help="Beta that every column reaches.  [default: 0.6]")
+@option("--beta", type=float, help="Beta that every column reaches.")
 @option(
     "--epsilon",
     type=float,
@@ -105,8 +103,9 @@ def _plan(
     Only names and types of columns are read. A column of a CSV file is numeric if all its fields
     are numbers. From SPSS and Stata, value labels become categories, and missing codes are recoded
     as missing. The labels are written into the plan, and leave only from there. A codebook is
-    enough, too. Review the plan and edit it before you protect the file. To change the matrix of a
-    column, write for example: matrix = {family = "randomized_response", requested = {beta = 0.7}}
+    enough, too. Say how much is hidden: --epsilon, --beta or --truthfulness. Review the plan and
+    edit it before you protect the file. To change the matrix of a column, write for example: matrix
+    = {family = "randomized_response", requested = {beta = 0.7}}
 
     Every text column needs a list of categories: from a codebook, from an Enum type, or read from
     the data with --categories-from-data. Other non-numeric columns are dropped, with a warning.
@@ -120,9 +119,9 @@ def _plan(
 
     \b
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
-    bistochastic plan survey.parquet --categories-from-data --keep region --out plan.toml
-    bistochastic plan survey.sav --keep weight --drop name --out plan.toml
-    bistochastic plan survey.csv --numeric age,income --keep weight --drop household
+    bistochastic plan survey.parquet --categories-from-data --epsilon 1 --keep region
+    bistochastic plan survey.sav --epsilon 1 --keep weight --drop name --out plan.toml
+    bistochastic plan survey.csv --epsilon 1 --numeric age,income --beta 0.6 --drop household
     bistochastic plan --check plan.toml --min-beta 0.6
     """
     from bistochastic_survey.files.formats import columns_in, open_source
@@ -154,7 +153,7 @@ def _plan(
         listed or {},
         codebook=None if columns is None else book,
         categories_from_data=categories_from_data,
-        beta=_BETA if beta is epsilon is options["truthfulness"] is None else beta,
+        beta=beta,
         epsilon=epsilon,
         ordinal=tuple(columns_named("ordinal", ordinal, known)),
         numeric=_star_or_columns("numeric", numeric, known),

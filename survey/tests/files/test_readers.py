@@ -74,8 +74,8 @@ NUMBERS = {"reported", "frequency", "count", "standard_error", "low", "high"}
 def every_command(source: str) -> list[tuple[str, ...]]:
     plan = ("--plan", "plan.toml")
     return [
-        ("plan", source),
-        ("plan", source, "--categories-from-data"),
+        ("plan", source, "--epsilon", "1"),
+        ("plan", source, "--categories-from-data", "--epsilon", "1"),
         ("protect", source, "out.csv", *plan),
         ("protect", source, "out.parquet", *plan),
         ("estimate", source, *plan, "--by", "sex"),
@@ -167,7 +167,7 @@ def test_line_ends_are_admitted_in_columns_that_are_not_protected(tmp_path: Path
     assert notes[:3] == ["a\r\nb", "a\rb\nc", ""]
     folder.estimate("out.csv", "--by", "sex", "--max-line-ends", "2")
     folder.run("audit", "in.csv", "out.csv", "--plan", "plan.toml", "--max-line-ends", "2")
-    folder.run("plan", "in.csv", "--categories-from-data", "--max-line-ends", "2")
+    folder.run("plan", "in.csv", "--categories-from-data", "--epsilon", "1", "--max-line-ends", "2")
     for bad, more in (
         ('"F\n",n,x,y,9', ()),
         ('F,"n\n",x,y,9', ()),
@@ -253,7 +253,7 @@ def test_zeros_in_front_make_another_level(tmp_path: Path) -> None:
     folder.protect("in.csv", "out.parquet")
     types = {field.name: str(field.type) for field in pq.read_schema(tmp_path / "out.parquet")}
     assert types == {"sex": "string", "zip": "string", "plain": "int64", "mixed": "double"}
-    told = folder.run("plan", "in.csv", "--categories-from-data")
+    told = folder.run("plan", "in.csv", "--categories-from-data", "--epsilon", "1")
     assert '"01234"' in told
     # Numbers are no categories in a first plan.
     assert '"7"' not in told
@@ -375,9 +375,8 @@ def test_all_commands_chain_over_files_of_any_dialect(
     folder.write("in.csv", spelled([list(names), *rows], plain, end), encoding)
     how = ("--separator", mark, "--decimal", decimal)
     coded = (*how, "--encoding", encoding)
-    drafted = folder.run(
-        "plan", "in.csv", "--categories-from-data", "--missing", "category", *coded
-    )
+    first = ("--categories-from-data", "--epsilon", "1", "--missing", "category")
+    drafted = folder.run("plan", "in.csv", *first, *coded)
     assert "kvinna" in drafted
     assert '"01"' in drafted
     reports = []
@@ -418,7 +417,7 @@ def test_the_commands_do_not_care_which_file_a_table_is_in(tmp_path: Path) -> No
     for source in ("in.parquet", "in.arrow", "in.feather", "in.csv"):
         if source != "in.csv":
             # A CSV file does not say that digits are texts.
-            drafts.add(folder.run("plan", source, "--categories-from-data"))
+            drafts.add(folder.run("plan", source, "--categories-from-data", "--epsilon", "1"))
         for out in ("out.csv", "out.parquet"):
             folder.protect(source, out)
             told.add(folder.run("estimate", out, "--plan", "plan.toml", "--by", "sex,n"))

@@ -173,7 +173,16 @@ class Chain:
         read, source, plan = self.read, self.path("in.csv"), ["--plan", self.path("plan.toml")]
         key = ["--key-file", self.path("key"), "--release-name", "2026"]
         return [
-            ["plan", source, "--categories-from-data", "--missing", "category", *read],
+            [
+                "plan",
+                source,
+                "--categories-from-data",
+                "--beta",
+                "0.6",
+                "--missing",
+                "category",
+                *read,
+            ],
             ["protect", source, self.path("out.csv"), *plan, *key, *read],
             ["protect", source, self.path("out.parquet"), *plan, *key, *read],
         ]
