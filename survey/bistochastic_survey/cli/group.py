@@ -28,7 +28,6 @@ _TYPED = {
     "full=True": "--full",
     "id_column": "--id-column",
     "key=None": "no --key-file",
-    "max_line_ends": "--max-line-ends",
     "max_rows": "--max-rows-per-id",
     "with ids": "with --id-column",
     "`ids`": "`--id-column`",

@@ -248,8 +248,8 @@ def protect(
     copied unchanged; booleans are written as true and false. From CSV to Parquet, an unprotected
     column becomes numeric if each of its fields is a number that can be stored without rounding.
 
-    A quote that does not end is an error, and so is a line end inside a field: either may have
-    swallowed rows. --max-line-ends allows some. Messages count rows from 0, without the header.
+    A quote that does not end in its line is an error, as it may have swallowed rows: fields with
+    line ends need a Parquet file. Messages count rows from 0, without the header.
     Memory use does not grow with the file, except for numeric columns: about 32 bytes per row.
     Files of SPSS, Stata and SAS are read and written whole. Their labels come from the plan.
 
