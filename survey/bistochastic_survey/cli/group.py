@@ -120,6 +120,9 @@ class _Sentence(click.Group):
                 # The package's `path` was typed as an option.
                 said = said.replace("`path`", "`out`").replace("`out`", "`--out`")
             raise click.ClickException(about + said) from error
+        except BrokenPipeError:
+            # What reads the output has ended: click ends, too, without a word.
+            raise
         except OSError as error:
             must = "a file that is named must be one that the system takes"
             raise click.ClickException(f"{must}; got {error.strerror}") from error

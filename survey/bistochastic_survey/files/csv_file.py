@@ -28,21 +28,13 @@ from pyarrow import csv as arrow_csv
 from bistochastic.errors import Refused
 from bistochastic_survey.files import csv_numbers
 from bistochastic_survey.files.csv_dialect import Dialect
+from bistochastic_survey.files.csv_numbers import TYPES
 from bistochastic_survey.files.tables import Sink, Source, Typed
 from bistochastic_survey.release.pipeline import abreast
-from bistochastic_survey.table.arrow_cells import Cells, flags, is_string, spelled_out
+from bistochastic_survey.table.arrow_cells import Cells, is_string, spelled_out
 from bistochastic_survey.table.frames import distinct
 from bistochastic_survey.wording import shown
 
-_TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"
-_TYPES = {
-    "integer": pa.int64(),
-    "boolean": pa.bool_(),
-    "whole": pa.int64(),
-    "decimal": pa.float64(),
-    "float": pa.float64(),
-    "date": pa.date32(),
-}
 # The characters of columns that are not strings.
 _IN_NUMBERS = " +-.:"
 # Bytes of a block, about; no row is longer. The header may be.
@@ -92,7 +84,7 @@ class CsvSource(Source):
         """Read these columns, and no other ones without a kind, as these kinds from now on."""
         self._found = dict(found)
         self._kinds = self._found | self._strict
-        types = {name: _TYPES.get(kind, pa.string()) for name, kind in self._kinds.items()}
+        types = {name: TYPES.get(kind, pa.string()) for name, kind in self._kinds.items()}
         types |= self._nothing
         self.schema = pa.schema({name: types.get(name, pa.string()) for name in self._names})
 
@@ -266,7 +258,7 @@ class CsvSource(Source):
         self._retype(self._found | {n: kind for n, kind in found.items() if kind != "text"})
 
     def spelled(self) -> Typed:
-        found, types = self._found, {name: _TYPES[kind] for name, kind in self._found.items()}
+        found, types = self._found, {name: TYPES[kind] for name, kind in self._found.items()}
         self._retype({})
 
         def typed(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -292,31 +284,7 @@ class CsvSource(Source):
     def _typed(self, texts: Cells, name: str, done: int, kind: str | None = None) -> Cells:
         """Return a column of strings as its kind; ``done`` rows were before."""
         kind, decimal = kind or self._kinds.get(name, "text"), self._dialect.decimal
-        if kind == "text":
-            return texts
-        if kind in ("whole", "decimal"):
-            # Every value was looked at before.
-            return csv_numbers.pointed(texts, decimal).cast(_TYPES[kind])
-        texts = pc.utf8_trim_whitespace(texts)
-        if kind == "date":
-            days = pc.strptime(texts, format="%Y-%m-%d", unit="s", error_is_null=True)
-            days = days.cast(pa.date32())
-            # A day that there is not is read as another one, or not at all.
-            same = flags(pc.equal(days.cast(pa.string()), texts))
-            csv_numbers.check(~(same | flags(pc.is_null(texts))), name, kind, done)
-            return days
-        if kind in ("number", "float"):
-            found, wrong = csv_numbers.numbers(csv_numbers.pointed(texts, decimal))
-            csv_numbers.check(wrong, name, "number", done)
-            return found.cast(pa.float64()) if kind == "float" else found
-        if kind == "integer":
-            found = csv_numbers.integers(texts)
-            if found is None:
-                csv_numbers.check(csv_numbers.wrong_whole(texts), name, kind, done)
-            return found
-        csv_numbers.check(~flags(pc.match_substring_regex(texts, _TRUTHS), True), name, kind, done)
-        true = pc.is_in(texts, value_set=pa.array(["true", "True", "TRUE", "1"]))
-        return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
+        return csv_numbers.typed(texts, kind, name, done, decimal)
 
     def about(self) -> int:
         # A row is hardly shorter than two bytes per column.
@@ -375,14 +343,17 @@ class CsvSink(Sink):
         mark = pa.scalar(self._dialect.mark, pa.large_string())
         none = pa.array([""], pa.large_string())[0]
         joined = pc.binary_join_element_wise(*fields, mark) if len(fields) > 1 else fields[0]
-        lines = pc.binary_join_element_wise(joined, none, end)
-        # The strings of an array are one after another: they are the file.
-        _, offsets, data = lines.buffers()
-        ends = np.frombuffer(offsets, np.int64)[lines.offset :]
-        self._file.write(memoryview(data)[int(ends[0]) : int(ends[batch.num_rows])])
+        self._file.write(all_of(pc.binary_join_element_wise(joined, none, end)))
 
     def close(self) -> None:
         self._file.close()
+
+
+def all_of(lines: pa.LargeStringArray) -> memoryview:
+    """Return strings without missing ones as they are in memory, one after the other."""
+    _, offsets, data = lines.buffers()
+    ends = np.frombuffer(offsets, np.int64)[lines.offset :][: len(lines) + 1]
+    return memoryview(data)[int(ends[0]) : int(ends[-1])]
 
 
 def _field(name: str, column: Cells, dialect: Dialect) -> Cells:

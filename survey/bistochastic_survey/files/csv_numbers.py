@@ -1,4 +1,4 @@
-"""Strings of a CSV file that are numbers, digit for digit.
+"""Strings of a file as numbers, days and booleans; numbers digit for digit.
 
 A string is an integer if it is spelled as Python spells one and fits into 64 bits: no zeros in
 front, no plus. It is a number if it is a decimal one without zeros in front, and a double keeps
@@ -25,8 +25,47 @@ _LOOSE = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)" + _EXPONENT
 _WORDS = {"integer": "integers, as its categories are", "number": "numbers",
           "date": "days such as 2026-01-31",
           "boolean": "booleans, as its categories are"}  # fmt: skip
+_TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"
+# The types of columns by their kind; all others are strings.
+TYPES = {
+    "integer": pa.int64(),
+    "boolean": pa.bool_(),
+    "whole": pa.int64(),
+    "decimal": pa.float64(),
+    "float": pa.float64(),
+    "date": pa.date32(),
+}
 # Every decimal number of this many digits survives a double, and so do integers up to here.
 _SHORT, _EXACT = 15, 1 << 53
+
+
+def typed(texts: Cells, kind: str, name: str, done: int, decimal: str = ".") -> Cells:
+    """Return a column of strings as its kind; ``done`` rows were before."""
+    if kind == "text":
+        return texts
+    if kind in ("whole", "decimal"):
+        # Every value was looked at before.
+        return pointed(texts, decimal).cast(TYPES[kind])
+    texts = pc.utf8_trim_whitespace(texts)
+    if kind == "date":
+        days = pc.strptime(texts, format="%Y-%m-%d", unit="s", error_is_null=True)
+        days = days.cast(pa.date32())
+        # A day that there is not is read as another one, or not at all.
+        same = flags(pc.equal(days.cast(pa.string()), texts))
+        check(~(same | flags(pc.is_null(texts))), name, kind, done)
+        return days
+    if kind in ("number", "float"):
+        found, wrong = numbers(pointed(texts, decimal))
+        check(wrong, name, "number", done)
+        return found.cast(pa.float64()) if kind == "float" else found
+    if kind == "integer":
+        found = integers(texts)
+        if found is None:
+            check(wrong_whole(texts), name, kind, done)
+        return found
+    check(~flags(pc.match_substring_regex(texts, _TRUTHS), True), name, kind, done)
+    true = pc.is_in(texts, value_set=pa.array(["true", "True", "TRUE", "1"]))
+    return pc.if_else(pc.is_valid(texts), true, pa.scalar(None, pa.bool_()))
 
 
 def integers(texts: Cells) -> Cells | None:
