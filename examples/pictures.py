@@ -29,7 +29,7 @@ def start() -> Figure:
     true = np.bincount(people) / len(people)
     right.scatter(true, range(4), marker="|", s=500, color="black", label="true", zorder=5)
     right.set_xlim(0, 0.65)
-    right.legend(loc="upper right")
+    right.legend(loc="upper right", markerscale=0.6)
     return figure
 
 
