@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bistochastic import _core, arguments, linear, operators, structure
+from bistochastic import _core, arguments, linear, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import InvertibleReleaseError, Refused, RefusedType
 from bistochastic.formatting import Shown, down
@@ -138,7 +138,7 @@ def _refuse_invertible(matrix: Matrix) -> None:
 
 
 def _rank(matrix: Matrix) -> int | None:
-    if (own := operators.operator(matrix)) is not None:
+    if (own := linear.operator(matrix)) is not None:
         return own.rank
     made = composition(matrix)
     if isinstance(made, Kron):
@@ -146,7 +146,7 @@ def _rank(matrix: Matrix) -> int | None:
         known = [rank for rank in ranks if rank is not None]
         return math.prod(known) if len(known) == len(ranks) else None
     if matrix.size <= _SINGULAR_VALUES:
-        return linear.dense_rank(matrix, linear.singular_values(matrix.to_dense()))
+        return linear.dense(matrix).rank
     return None
 
 

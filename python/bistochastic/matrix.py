@@ -1,6 +1,6 @@
 """``Matrix``: the class that users see, a subclass of the core's class of that name.
 
-It does little itself. :mod:`operators`, :mod:`estimate`, :mod:`measures` and others do the work.
+It does little itself. :mod:`linear`, :mod:`estimate`, :mod:`measures` and others do the work.
 Probabilities, stated measures and randomization are inherited from the core.
 """
 

@@ -9,12 +9,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic import linear, operators
+from bistochastic import linear
 from bistochastic.arguments import Array
 from bistochastic.estimate import quantiles
 from bistochastic.structure import (
     Kron,
-    Product,
     Stochastic,
     composition,
     forced,
@@ -36,10 +35,7 @@ _PROBES = 128
 def inverse_rows(matrix: Stochastic) -> Iterator[tuple[slice, Array]]:
     """Give rows of G, one block at a time: row v holds the pseudo-responses of share v."""
     r = matrix.size
-    # LAPACK would factorise a matrix without a structure again for every block.
-    bare = operators.operator(matrix) is None
-    dense = bare and not isinstance(composition(matrix), Kron | Product)
-    step = r if dense else max(1, _HELD // r)
+    step = max(1, _HELD // r)
     for start in range(0, r, step):
         stop = min(r, start + step)
         yield slice(start, stop), linear.solve_back(matrix, np.eye(stop - start, r, start))
@@ -90,7 +86,7 @@ def _probe(matrix: Stochastic, weights: Array, centre: Array) -> tuple[Array, fl
 def squared_rows(matrix: Stochastic, weights: Array) -> tuple[Array, float]:
     """Compute ``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error."""
     r = matrix.size
-    match operators.basis(matrix):
+    match linear.basis(matrix):
         case "flat" if r > 1:
             # ``a I + q J`` has the inverse ``(I - q J) / a``: two different entries a row.
             own, other = _first_column(matrix)[:2] ** 2

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bistochastic import _core, arguments, linear, measures, operators, structure
+from bistochastic import _core, arguments, linear, measures, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
@@ -81,7 +81,7 @@ def _inverse_squares(matrix: Stochastic) -> float | None:
         each = [_inverse_squares(factor) for factor in wide_factors(kron)]
         return None if None in each else math.prod(part for part in each if part is not None)
     r = matrix.size
-    own, basis = operators.operator(matrix), operators.basis(matrix)
+    own, basis = linear.operator(matrix), linear.basis(matrix)
     try:
         row = matrix.row(0) if basis in ("cyclic", "cosine") else np.empty(0)
     except Refused:

@@ -21,9 +21,9 @@ from bistochastic.errors import Refused
 from bistochastic.estimate import always_valid as every_look
 from bistochastic.estimate import intervals
 from bistochastic.formatting import Shown, table
+from bistochastic.linear import basis
 from bistochastic.matrix import Matrix
 from bistochastic.measures.priors import distribution
-from bistochastic.operators import basis
 from bistochastic.structure import Stochastic
 
 if TYPE_CHECKING:
