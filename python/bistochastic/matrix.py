@@ -428,8 +428,7 @@ class Matrix(_core.Matrix, Shown):
         proportion, with ``z`` the normal quantile. The intervals of an estimate are a little wider,
         by a term of the order of one over the number of records.
 
-        Beyond 4096 categories the variance is an upper bound, except for randomized response,
-        circulant and :func:`kron`. A ``tolerance`` or ``confidence`` outside (0, 1) raises
+        A ``tolerance`` or ``confidence`` outside (0, 1) raises
         ``ValueError``.
 
         >>> bs.identity(2).required_records(0.01)

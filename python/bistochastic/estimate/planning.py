@@ -20,8 +20,6 @@ from bistochastic.structure import (
     wide_factors,
 )
 
-# Size up to which the inverse is looked at row by row.
-_EXACT = 4096
 # Size up to which singular values are computed if no structure gives them.
 _DENSE = 1500
 
@@ -32,7 +30,7 @@ def standard_error(matrix: Stochastic, prior: object, records: object) -> Array:
     count = _core.as_whole("records", records, 1)
     reports = np.maximum(linear.apply(matrix, law), 0.0)
     with linear.said_of("standard_error", matrix):
-        spread, _ = intervals.scatter(matrix, reports, law)
+        spread = intervals.scatter(matrix, reports, law)
     return np.sqrt(spread / count)[structure.true_codes(matrix)]
 
 
@@ -158,10 +156,6 @@ def _mean_squares(matrix: Stochastic) -> tuple[Array, Array]:
         # All rows are alike.
         own, other = _own_and_other(matrix, linear.solve_back(matrix, np.eye(1, r)), 0)
         return np.full(r, own), np.full(r, other)
-    if r > _EXACT:
-        # No entry of the inverse is longer than its norm.
-        most = linear.condition(matrix) ** 2
-        return np.full(r, most), np.full(r, most)
     blocks = intervals.inverse_rows(matrix)
     pairs = [_own_and_other(matrix, block, rows.start) for rows, block in blocks]
     own, other = (np.concatenate(each) for each in zip(*pairs, strict=True))
