@@ -47,8 +47,7 @@ class Ids:
     ``values`` is a list, a tuple or an array. Integers stay in their array, strings and bytes are
     read once. The text ``"7"``, the bytes ``b"7"`` and the integer 7 are three people.
 
-    >>> from bistochastic import backend
-    >>> ids = backend.Ids(["ann", "bob", "eve"])
+    >>> ids = bs.backend.Ids(["ann", "bob", "eve"])
     >>> ids, ids.take([2, 0]).tolist()
     (<Ids: 3 records>, ['eve', 'ann'])
     """
@@ -89,9 +88,8 @@ class Ids:
         ``data[offsets[i]:offsets[i + 1]]``: a string if ``text``, else bytes.
 
         >>> import numpy as np
-        >>> from bistochastic import backend
         >>> data = np.frombuffer(b"annbob", np.uint8)
-        >>> backend.Ids.of_buffers([(np.array([0, 3, 6]), data)], text=True).tolist()
+        >>> bs.backend.Ids.of_buffers([(np.array([0, 3, 6]), data)], text=True).tolist()
         ['ann', 'bob']
         """
         read = []
@@ -108,8 +106,7 @@ class Ids:
 
         ``parts`` are the columns, each with whatever :class:`Ids` takes.
 
-        >>> from bistochastic import backend
-        >>> one, two = backend.Ids.joined([["a", "ab"], ["bc", "c"]]).tolist()
+        >>> one, two = bs.backend.Ids.joined([["a", "ab"], ["bc", "c"]]).tolist()
         >>> one == two
         False
         """
@@ -126,9 +123,8 @@ class Ids:
     def integers(self) -> NDArray[np.int64] | NDArray[np.uint64] | None:
         """The ids as an array, if they are an array of integers.
 
-        >>> from bistochastic import backend
         >>> import numpy as np
-        >>> backend.Ids(np.array([7, 8])).integers, backend.Ids(["7"]).integers
+        >>> bs.backend.Ids(np.array([7, 8])).integers, bs.backend.Ids(["7"]).integers
         (array([7, 8]), None)
         """
         return self._held if isinstance(self._held, np.ndarray) else None
@@ -137,8 +133,7 @@ class Ids:
     def kinds(self) -> frozenset[type]:
         """The types of the ids: ``int``, ``str``, ``bytes`` or several of these.
 
-        >>> from bistochastic import backend
-        >>> backend.Ids(["ann"]).kinds
+        >>> bs.backend.Ids(["ann"]).kinds
         frozenset({<class 'str'>})
         """
         if not len(self):
@@ -156,8 +151,7 @@ class Ids:
 
         They are ids like others here. In a table, an empty id is mostly one that is missing.
 
-        >>> from bistochastic import backend
-        >>> backend.Ids(["ann", "", "eve"]).first_empty
+        >>> bs.backend.Ids(["ann", "", "eve"]).first_empty
         1
         """
         if isinstance(self._held, np.ndarray):
@@ -170,8 +164,7 @@ class Ids:
     def take(self, rows: ArrayLike) -> Ids:
         """Select the ids of some records, by their positions, ``rows``.
 
-        >>> from bistochastic import backend
-        >>> backend.Ids([7, 8, 9]).take([1]).tolist()
+        >>> bs.backend.Ids([7, 8, 9]).take([1]).tolist()
         [8]
         """
         places = _vector("rows", rows, "be an array of integers", "iu")
@@ -187,8 +180,7 @@ class Ids:
     def tolist(self) -> list[int | str | bytes]:
         """List the ids as Python's objects.
 
-        >>> from bistochastic import backend
-        >>> backend.Ids([b"a"]).tolist()
+        >>> bs.backend.Ids([b"a"]).tolist()
         [b'a']
         """
         return self._held if isinstance(self._held, list) else self._held.tolist()
@@ -202,8 +194,7 @@ class Blocks:
     ``first`` counts the blocks before it, and ``last`` says whether the file ends with it. A short
     last block joins the block before, so hold one block back until you know.
 
-    >>> from bistochastic import backend
-    >>> backend.Blocks.ROWS, backend.Blocks(first=2, last=False)
+    >>> bs.backend.Blocks.ROWS, bs.backend.Blocks(first=2, last=False)
     (65536, Blocks(first=2, last=False))
     """
 
@@ -224,8 +215,7 @@ class Rows:
     draw two versions of a table under the same three names, as comparing the reports would reveal
     how the originals differ.
 
-    >>> from bistochastic import backend
-    >>> backend.Rows(start=1_000)
+    >>> bs.backend.Rows(start=1_000)
     Rows(start=1000)
     """
 
@@ -246,10 +236,8 @@ class Column:
     * ``missing``: whether each record is missing. The reported code of such a record means nothing:
       put your missing values back.
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
     >>> law = bs.randomized_response(2, beta=0.5), bs.identity(2)
-    >>> backend.Column(["smokes"], [0, 1, 1], law, groups=[0, 0, 1])
+    >>> bs.backend.Column(["smokes"], [0, 1, 1], law, groups=[0, 0, 1])
     <Column `smokes`: 3 records, 2 categories>
     """
 
@@ -320,14 +308,12 @@ def draw(
 
     **Anyone with the key can undo the release.**
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
     >>> key, m = bs.Key.insecure(1), bs.randomized_response(4, beta=0.6)
-    >>> columns = [backend.Column("age", [0, 3, 1], m), backend.Column("town", [1, 1, 2], m)]
+    >>> columns = [bs.backend.Column("age", [0, 3, 1], m), bs.backend.Column("town", [1, 1, 2], m)]
     >>> wave = {"plan": "survey", "release": "2026"}
-    >>> age, town = backend.draw(columns, key, **wave, address=backend.Rows())
-    >>> later = [backend.Column("age", [3, 1], m)]
-    >>> [part] = backend.draw(later, key, **wave, address=backend.Rows(1))
+    >>> age, town = bs.backend.draw(columns, key, **wave, address=bs.backend.Rows())
+    >>> later = [bs.backend.Column("age", [3, 1], m)]
+    >>> [part] = bs.backend.draw(later, key, **wave, address=bs.backend.Rows(1))
     >>> (part == age[1:]).all().item()
     True
     """
@@ -383,12 +369,10 @@ def respond(
 
     ``names`` and ``matrix`` are the column's, ``plan``, ``key`` and ``id`` those of the draw.
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
     >>> key, m = bs.Key.insecure(1), bs.randomized_response(4, beta=0.6)
-    >>> column = backend.Column("age", [3], m)
-    >>> [drawn] = backend.draw([column], key, plan="survey", address=backend.Ids(["ann"]))
-    >>> backend.respond(["age"], m, 3, key, "survey", "ann") == int(drawn[0])
+    >>> column = bs.backend.Column("age", [3], m)
+    >>> [drawn] = bs.backend.draw([column], key, plan="survey", address=bs.backend.Ids(["ann"]))
+    >>> bs.backend.respond(["age"], m, 3, key, "survey", "ann") == int(drawn[0])
     True
     """
     try:
@@ -415,11 +399,9 @@ def derive(
     * ``"column"``, plan, release, column, a word for the type of the numbers and the column itself
       as an array of ``uint64``: a whole column that is permuted. The key depends on all of it.
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
     >>> key = bs.Key.insecure(1)
-    >>> one = backend.derive(key, "rows", "survey", "2026")
-    >>> one == backend.derive(key, "rows", "survey", "2026"), one == key
+    >>> one = bs.backend.derive(key, "rows", "survey", "2026")
+    >>> one == bs.backend.derive(key, "rows", "survey", "2026"), one == key
     (True, False)
     """
     wanted = _PURPOSES[arguments.one_of("purpose", purpose, tuple(_PURPOSES))]
@@ -454,9 +436,7 @@ def pseudonyms(ids: Ids, key: Key, *, plan: str) -> NDArray[np.uint8]:
 
     Anyone with the key can find the pseudonym of an id. Without the key, no one can.
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
-    >>> backend.pseudonyms(backend.Ids([7, 8]), bs.Key.insecure(1), plan="survey").shape
+    >>> bs.backend.pseudonyms(bs.backend.Ids([7, 8]), bs.Key.insecure(1), plan="survey").shape
     (2, 16)
     """
     return _core.plan_pseudonyms(key, _text("plan", plan), Ids(ids)._held)
@@ -468,10 +448,8 @@ class RowsPerId:
     An id with more than :attr:`bound` rows is always found, one with at most ``limit`` never. Both
     are the same up to about 2^20 ids.
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
-    >>> hashes = backend.pseudonyms(backend.Ids([7, 8, 7]), bs.Key.insecure(1), plan="survey")
-    >>> seen = backend.RowsPerId(1)
+    >>> hashes = bs.backend.pseudonyms(bs.backend.Ids([7, 8, 7]), bs.Key.insecure(1), plan="survey")
+    >>> seen = bs.backend.RowsPerId(1)
     >>> seen.add(hashes), seen.bound
     (2, 1)
     """
@@ -485,8 +463,7 @@ class RowsPerId:
         """Count records by ``hashes`` of 16 bytes; return the first position that is one too many.
 
         >>> import numpy as np
-        >>> from bistochastic import backend
-        >>> backend.RowsPerId(2).add(np.zeros((3, 16), np.uint8))
+        >>> bs.backend.RowsPerId(2).add(np.zeros((3, 16), np.uint8))
         2
         """
         must = "be 16 bytes for each record"
@@ -499,8 +476,7 @@ class RowsPerId:
     def bound(self) -> int:
         """More rows of an id than this would have been found.
 
-        >>> from bistochastic import backend
-        >>> backend.RowsPerId(3).bound
+        >>> bs.backend.RowsPerId(3).bound
         3
         """
         return self._tally.bound
@@ -509,8 +485,7 @@ class RowsPerId:
 def count(codes: ArrayLike, size: int) -> NDArray[np.uint64]:
     """Count how often each of the ``codes`` from 0 to ``size - 1`` occurs.
 
-    >>> from bistochastic import backend
-    >>> backend.count([0, 3, 1, 3], 4).tolist()
+    >>> bs.backend.count([0, 3, 1, 3], 4).tolist()
     [1, 1, 0, 2]
     """
     many = _number("size", size, 1)
@@ -523,8 +498,7 @@ def require_memory(what: str, rows: int, columns: int, each: int) -> None:
 
     ``what`` is the argument that asks for ``rows`` times ``columns`` cells of ``each`` bytes.
 
-    >>> from bistochastic import backend
-    >>> backend.require_memory("columns", 1000, 1000, 8)
+    >>> bs.backend.require_memory("columns", 1000, 1000, 8)
     """
     many, width = _number("rows", rows, 0), _number("columns", columns, 0)
     _core.require_memory(_text("what", what), many, width, _number("each", each, 0))

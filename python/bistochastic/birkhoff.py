@@ -104,7 +104,6 @@ def decompose_all(
     ``mass``, ``max_terms``, ``restarts``, ``progress`` and the results are those of
     :meth:`Matrix.decompose`.
 
-    >>> import bistochastic as bs
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
     [5, 1]
     """

@@ -62,7 +62,6 @@ class Refused(_Fields, ValueError):  # noqa: N818
     - ``column``: the names of the columns in question, as a tuple; empty if there is none.
     - ``row``: the number of the first row in question, from 0, or ``None``. ``got`` names it, too.
 
-    >>> import bistochastic as bs
     >>> try:
     ...     bs.randomized_response(2, beta=2)
     ... except bs.errors.Refused as error:
@@ -84,7 +83,6 @@ class Refused(_Fields, ValueError):  # noqa: N818
 class RefusedType(_Fields, TypeError):  # noqa: N818
     """A type that the package does not take, or an unknown argument; it has the same fields.
 
-    >>> import bistochastic as bs
     >>> try:
     ...     bs.uniform("three")
     ... except bs.errors.RefusedType as error:
@@ -98,7 +96,6 @@ class RefusedType(_Fields, TypeError):  # noqa: N818
 class GuaranteeError(Refused):
     """A required beta or epsilon that a matrix, plan or release does not have.
 
-    >>> import bistochastic as bs
     >>> try:
     ...     bs.identity(3).require(beta=0.5)
     ... except bs.errors.GuaranteeError as error:
@@ -113,7 +110,6 @@ class OutOfReachError(Refused):
     ``most`` is the largest possible beta and ``least`` the smallest, ``None`` if it is not known. A
     second request for ``most`` succeeds.
 
-    >>> import bistochastic as bs
     >>> try:
     ...     bs.tridiagonal(size=12, beta=0.6)
     ... except bs.errors.OutOfReachError as error:
@@ -136,7 +132,6 @@ class SingularMatrixError(Refused):
 
     The message says what can be estimated.
 
-    >>> import bistochastic as bs
     >>> try:
     ...     bs.k_anonymous(6, k=3).solve([3, 3, 3, 1, 1, 1])
     ... except bs.errors.SingularMatrixError as error:
@@ -148,7 +143,6 @@ class SingularMatrixError(Refused):
 class InvertibleReleaseError(Refused):
     """An average that would reveal values to anyone who knows the matrix.
 
-    >>> import bistochastic as bs
     >>> try:
     ...     bs.randomized_response(5, keep=0.5).average([3, 1, 4, 1, 5])
     ... except bs.errors.InvertibleReleaseError as error:
@@ -160,7 +154,6 @@ class InvertibleReleaseError(Refused):
 class OutOfMemoryError(Refused, MemoryError):
     """A request that needs more memory than is available. Nothing was allocated.
 
-    >>> import bistochastic as bs
     >>> try:
     ...     bs.uniform(10**9).to_dense()
     ... except bs.errors.OutOfMemoryError as error:

@@ -86,7 +86,6 @@ def build(family: str, /, **parameters: object) -> Matrix:
     Numbers are integers, fractions or floats. Vectors and tables are lists, arrays, or whatever
     else has ``__array__``, without missing values.
 
-    >>> import bistochastic as bs
     >>> m = bs.tridiagonal(0.3, size=12)
     >>> bs.build(m.family, **m.parameters) == m
     True
@@ -108,7 +107,6 @@ def identity(size: int) -> Matrix:
 
     If ``size`` is 1 there is nothing to hide, and beta is 1.
 
-    >>> import bistochastic as bs
     >>> bs.identity(4).beta
     0.0
     """
@@ -119,7 +117,6 @@ def identity(size: int) -> Matrix:
 def uniform(size: int) -> Matrix:
     """Report every category with probability exactly ``1/size``: perfect secrecy.
 
-    >>> import bistochastic as bs
     >>> bs.uniform(3).exact_row(0)
     [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
     """
@@ -130,7 +127,6 @@ def uniform(size: int) -> Matrix:
 def permutation(targets: Sequence[int] | np.ndarray) -> Matrix:
     """Always report code ``u`` as ``targets[u]``: a relabelling, which hides nothing.
 
-    >>> import bistochastic as bs
     >>> bs.permutation([1, 2, 0]).row(0)
     array([0., 1., 0.])
     """
@@ -169,7 +165,6 @@ def randomized_response(
 
     The matrix is stored as two integers, so ten million categories cost as much as two.
 
-    >>> import bistochastic as bs
     >>> from fractions import Fraction
     >>> bs.randomized_response(12, epsilon=3).truthfulness
     0.64613768...
@@ -191,7 +186,6 @@ def blocks(sizes: Sequence[int] | np.ndarray) -> Matrix:
     codes, and 0 between classes. A reported value reveals the class and nothing else. With two or
     more classes epsilon is infinite, because a reported value rules out all other classes.
 
-    >>> import bistochastic as bs
     >>> bs.blocks([2, 2]).to_dense()
     array([[0.5, 0.5, 0. , 0. ],
            [0.5, 0.5, 0. , 0. ],
@@ -225,7 +219,6 @@ def k_anonymous(
     * ``share``, for the smallest ``k`` that is at least that fraction of ``size``: 0.05 makes as
       many classes as possible, each with 5% of the codes or a little more
 
-    >>> import bistochastic as bs
     >>> bs.k_anonymous(12, beta=0.5).parameters
     {'size': 12, 'k': 4}
     >>> bs.k_anonymous(1000, share=0.05).parameters
@@ -247,7 +240,6 @@ def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
 
     ``total`` is the sum of integers, as in ``parameters``. You need not give it.
 
-    >>> import bistochastic as bs
     >>> bs.circulant([3, 1, 0]).to_dense()
     array([[0.75, 0.25, 0.  ],
            [0.  , 0.75, 0.25],
@@ -301,7 +293,6 @@ def difference_set(
     Two limits: a single reported value reveals almost nothing (truthfulness is about ``(1 +
     e^epsilon) / v``), and at the same *beta* randomized response has the smaller error.
 
-    >>> import bistochastic as bs
     >>> m = bs.difference_set(1000, epsilon=1)
     >>> m
     <Matrix difference_set 1365 x 1365: beta 0.98..., epsilon 1, exact>
@@ -369,7 +360,6 @@ def tridiagonal(
     error that says the largest possible beta. With ``total`` the alphas are integers out of it, as
     in ``parameters``.
 
-    >>> import bistochastic as bs
     >>> bs.tridiagonal([0.25, 0.5]).to_dense()
     array([[0.75, 0.25, 0.  ],
            [0.25, 0.25, 0.5 ],
@@ -397,7 +387,6 @@ def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
     With ``total`` the kernel holds integers out of it, as in ``parameters``. Beyond 2^30 terms
     the stated beta is a lower bound of the true beta, and ``m.is_exact`` is False.
 
-    >>> import bistochastic as bs
     >>> bs.reflected([0.5, 0.25, 0.0, 0.0]).to_dense()
     array([[0.75, 0.25, 0.  ],
            [0.25, 0.5 , 0.25],
@@ -440,7 +429,6 @@ def geometric(
       ``inf`` the identity. Finite values above about 32 are lowered to it.
     * ``kernel`` and ``total``, as in ``parameters``, and nothing else
 
-    >>> import bistochastic as bs
     >>> m = bs.geometric(12, beta=0.6)
     >>> m.beta >= 0.6, round(m.truthfulness, 3)
     (True, 0.478)
@@ -481,7 +469,6 @@ def gibbs(
       says the largest possible beta.
     * ``counts`` and ``total``, as in ``parameters``, and nothing else
 
-    >>> import bistochastic as bs
     >>> import numpy as np
     >>> scale = np.arange(4)
     >>> m = bs.gibbs(abs(scale[:, None] - scale), beta=0.5)
@@ -510,7 +497,6 @@ def dense(
     ``requested`` says by how much the sums were ``off`` and how far an entry was ``moved``. Instead
     of ``array`` you can give ``counts`` and ``total``, as in ``parameters``.
 
-    >>> import bistochastic as bs
     >>> bs.dense([[2, 1, 0], [1, 1, 1], [0, 1, 2]]).exact_row(0)
     [Fraction(2, 3), Fraction(1, 3), Fraction(0, 1)]
     >>> bs.dense([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]).exact_row(0)
@@ -534,7 +520,6 @@ def balance(
     not, the error names the first. Instead of ``array`` you can give ``counts`` and ``total``, as
     in ``parameters``.
 
-    >>> import bistochastic as bs
     >>> bs.balance([[1, 2], [3, 4]]).row(0).round(6)
     array([0.44949, 0.55051])
     >>> bs.balance([[1, 1], [0, 1]])
@@ -554,7 +539,6 @@ def t_transform(size: int, i: int, j: int, *, keep: Number) -> Matrix:
     (``h`` is the entropy of a coin). Products of such matrices make a histogram more even, see
     :func:`bistochastic.theory.t_transforms`.
 
-    >>> import bistochastic as bs
     >>> bs.t_transform(3, 0, 2, keep=0.75).to_dense()
     array([[0.75, 0.  , 0.25],
            [0.  , 1.  , 0.  ],
@@ -575,7 +559,6 @@ def kron(*factors: Matrix, matrices: Sequence[Matrix] | None = None) -> Matrix:
     Up to 2^53 cells are possible, because the joint matrix is never formed. You may give the
     ``factors`` one by one or as one list, ``matrices``, as in ``parameters``.
 
-    >>> import bistochastic as bs
     >>> m = bs.kron(bs.uniform(3), bs.identity(2))
     >>> m.size, m.entropy_rate == bs.uniform(3).entropy_rate
     (6, True)
@@ -602,7 +585,6 @@ def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     bounds, and ``m.is_exact`` is False. Mixtures, products and Kronecker products may hold each
     other at most 16 deep, with at most 64 different matrices inside.
 
-    >>> import bistochastic as bs
     >>> m = bs.mix([bs.k_anonymous(4, k=2), bs.uniform(4)], weights=[0.75, 0.25])
     >>> m.row(0)
     array([0.4375, 0.4375, 0.0625, 0.0625])

@@ -35,7 +35,6 @@ class Guarantee(Shown):
     domain. ``over`` is ``"categories"`` or ``"individuals"``. ``individuals`` is the second
     guarantee of matrices over both; it is None for matrices over one of them.
 
-    >>> import bistochastic as bs
     >>> g = bs.guarantee([bs.uniform(8), bs.identity(2)])
     >>> g.definition, g.bits, g.max_bits, g.beta, g.epsilon
     (2, 3.0, 4.0, 0.75, inf)
@@ -80,7 +79,6 @@ def guarantee(
     up. A guarantee may stand for its column, for tools that know more about a column than its
     matrix. The padding of a matrix, codes that are never true, is not counted.
 
-    >>> import bistochastic as bs
     >>> sex, smokes = bs.randomized_response(2, beta=0.6), bs.randomized_response(2, beta=0.8)
     >>> bs.guarantee(sex)
     <Guarantee by Definition 1 over categories: 0.6 of 1 bits, beta 0.6, epsilon 1.76551>

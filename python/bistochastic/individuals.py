@@ -181,7 +181,6 @@ class Displacement(Shown):
       ``furthest``, the bound of all moves, are fractions of the N rows or ranks.
     * ``unmoved`` is the expected fraction of records that do not move.
 
-    >>> import bistochastic as bs
     >>> d = bs.blocks([2, 2]).displacement()
     >>> d.mean, d.p90, d.furthest, d.unmoved, d.joint_entropy
     (0.125, 0.25, 0.25, 0.5, 2.0)
@@ -252,7 +251,6 @@ def displacement(matrix: Matrix) -> Displacement:
 def column_beta(matrix: Matrix) -> float:
     """Return beta if one permutation serves the whole column.
 
-    >>> import bistochastic as bs
     >>> m = bs.mix([bs.identity(4), bs.uniform(4)], weights=[0.5, 0.5])
     >>> bs.measures.column_beta(m) < m.beta
     True

@@ -28,7 +28,7 @@ class KeySource(Shown):
 
     Make one with :meth:`file`, :meth:`env`, :meth:`call` or :meth:`temporary`.
 
-    >>> import bistochastic as bs, tempfile, pathlib
+    >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.key"
     >>> bs.Key.from_bytes(bytes(range(32))).to_file(path)
     >>> source = bs.KeySource.file(path)
@@ -84,7 +84,7 @@ class KeySource(Shown):
         engine postpones finds no key. All workers must see ``directory``. A worker that has read
         the key holds it in memory until the worker ends.
 
-        >>> import bistochastic as bs, tempfile, os
+        >>> import tempfile, os
         >>> folder = tempfile.mkdtemp()
         >>> with bs.KeySource.temporary(folder) as source:
         ...     len(os.listdir(folder))
@@ -140,11 +140,9 @@ def read_key(key: object, *, allow_insecure: object = False) -> _core.Key:
 
     ``Key.insecure`` raises ``ValueError`` unless ``allow_insecure``, because anyone can guess it.
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
-    >>> backend.read_key(bs.Key.insecure(1), allow_insecure=True).fingerprint
+    >>> bs.backend.read_key(bs.Key.insecure(1), allow_insecure=True).fingerprint
     'insecure'
-    >>> backend.read_key(bs.Key.insecure(1))
+    >>> bs.backend.read_key(bs.Key.insecure(1))
     Traceback (most recent call last):
         ...
     bistochastic.errors.Refused: `key` must be a secret, or allow_insecure=True be said; got one

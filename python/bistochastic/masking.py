@@ -44,7 +44,6 @@ _MUST = "be an array of numbers"
 class Classes(Shown):
     """The class of each record.
 
-    >>> import bistochastic as bs
     >>> people = {"age": [30, 61, 31, 60], "sex": ["f", "m", "f", "m"]}
     >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
     >>> found
@@ -86,7 +85,6 @@ class Classes(Shown):
 class Microaggregation(Classes):
     """Classes and their means.
 
-    >>> import bistochastic as bs
     >>> found = bs.masking.microaggregate([1.0, 9.0, 2.0, 8.0], k=2)
     >>> found.centroids, found.values
     (array([1.5, 8.5]), array([1.5, 8.5, 1.5, 8.5]))
@@ -105,7 +103,6 @@ class Microaggregation(Classes):
 class Anatomy(Shown):
     """Two tables that share a class and nothing else.
 
-    >>> import bistochastic as bs
     >>> people = {"age": [30, 61, 31, 60], "illness": ["flu", "flu", "flu", "gout"]}
     >>> print(bs.masking.anatomize(people, quasi_identifiers=["age"], sensitive=["illness"], k=2))
     4 records in 2 classes, k = 2
@@ -148,7 +145,6 @@ class Anatomy(Shown):
 class ReverseMap(Shown):
     """The original in the order of the masked values, and what is left.
 
-    >>> import bistochastic as bs
     >>> found = bs.masking.reverse_map([1, 2, 3], [10, 30, 20])
     >>> found
     <ReverseMap of 3 records>
@@ -170,7 +166,6 @@ class ReverseMap(Shown):
 class PermutationDistance(Shown):
     """The number of ranks that each record was moved by.
 
-    >>> import bistochastic as bs
     >>> print(bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
     5 records, ranks moved
     column  10%  50%  90%  not moved
@@ -186,7 +181,6 @@ class PermutationDistance(Shown):
 
         The result is one number for a vector, else one for each column.
 
-        >>> import bistochastic as bs
         >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
         2.0
         """
@@ -232,7 +226,6 @@ def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
 
     NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``. Many records take minutes.
 
-    >>> import bistochastic as bs
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
     >>> found = bs.masking.microaggregate(incomes, k=3)
     >>> found
@@ -269,7 +262,6 @@ def k_anonymous_classes(columns: Mapping[Any, Any], *, quasi_identifiers: Names,
     Classes do not protect anything themselves. Hide values inside them, as :func:`anatomize` does,
     or as the matrix ``bs.blocks(found.sizes)`` does for the records in the order ``found.order``.
 
-    >>> import bistochastic as bs
     >>> people = {
     ...     "age": [25, 62, 27, 60, 26, 61],
     ...     "town": ["A", "B", "A", "B", "A", "A"],
@@ -319,7 +311,6 @@ def anatomize(
     With a ``key``, ``stream`` names its use, and the same table gives the same result. Anyone with
     the key can join the two tables again.
 
-    >>> import bistochastic as bs
     >>> people = {
     ...     "age": [25, 62, 27, 60, 26, 61],
     ...     "town": ["A", "B", "A", "B", "A", "B"],
@@ -388,7 +379,6 @@ def reverse_map(x: ArrayLike, y: ArrayLike) -> ReverseMap:
     Records with equal ``y`` are ordered by ``x``, so ties never look like protection. A release
     that has the values of the original in another order is its own ``z``.
 
-    >>> import bistochastic as bs
     >>> incomes = [20_000, 31_000, 54_000, 90_000]
     >>> masked = [20_500, 90_100, 31_000, 53_900]
     >>> found = bs.masking.reverse_map(incomes, masked)
@@ -408,7 +398,6 @@ def permutation_distance(x: ArrayLike, y: ArrayLike) -> PermutationDistance:
     file does not matter. Print the result for quantiles, or call
     :meth:`PermutationDistance.quantile`.
 
-    >>> import bistochastic as bs
     >>> found = bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
     >>> found
     <PermutationDistance: 4 records, median 0.75 ranks>

@@ -79,7 +79,6 @@ def heatmap(
 
     Numbers are written into the cells up to 12 categories. At most 4096 categories are accepted.
 
-    >>> import bistochastic as bs
     >>> figure = bs.plot.heatmap(bs.geometric(12, beta=0.6))
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
     ('reported', 'true')
@@ -149,7 +148,6 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     proportion of reported values. A circle may be outside its bar if the method is biased. ``axes``
     are matplotlib axes to draw the ``estimate`` into.
 
-    >>> import bistochastic as bs
     >>> found = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
     >>> figure = bs.plot.estimate(found)
     >>> figure.axes[0].get_xlabel()
@@ -204,7 +202,6 @@ def tradeoff(
 
     ``axes`` are as many matplotlib axes as panels. Without them a figure is made.
 
-    >>> import bistochastic as bs
     >>> figure = bs.plot.tradeoff(12, betas=[0.3, 0.6, 0.9])
     >>> for axes in figure.axes:
     ...     print(axes.get_title(loc="left"))
@@ -303,7 +300,6 @@ def choices(
     ``epsilons``, ``betas`` and ``records`` replace the usual ones, ``axes`` are three matplotlib
     axes to draw into.
 
-    >>> import bistochastic as bs
     >>> figure = bs.plot.choices(8, epsilons=[1, 2], betas=[0.3, 0.6])
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['mean distance by epsilon', 'mean distance by beta', 'standard error by epsilon']

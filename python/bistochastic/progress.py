@@ -83,9 +83,7 @@ def quiet() -> Iterator[bool]:
 
     Gives whether a caller is quiet already: then an outer call has the bar, or wants none.
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
-    >>> with backend.quiet() as inside:
+    >>> with bs.backend.quiet() as inside:
     ...     terms = bs.uniform(3).decompose()
     >>> inside
     False

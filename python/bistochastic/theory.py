@@ -45,7 +45,6 @@ _SLACK = 10**12
 class TTransforms(Shown):
     """The result of :func:`t_transforms`: a relabelling if it is needed, then T-transforms.
 
-    >>> import bistochastic as bs
     >>> bs.theory.t_transforms([8, 3, 1], [5, 4, 3])
     <TTransforms of 3 codes: 2 T-transforms>
     """
@@ -70,7 +69,6 @@ class TTransforms(Shown):
     def apply(self, p: Vector) -> list[Fraction | int]:
         """Compute ``P^T p`` exactly, step by step, without the matrix.
 
-        >>> import bistochastic as bs
         >>> found = bs.theory.t_transforms([5, 3, 1], [4, 3, 2])
         >>> found.apply([5, 3, 1])
         [4, 3, 2]
@@ -90,7 +88,6 @@ class TTransforms(Shown):
 
         Every ``keep`` must have a denominator below 2^63.
 
-        >>> import bistochastic as bs
         >>> [m.family for m in bs.theory.t_transforms([1, 3, 8], [5, 4, 3]).matrices()]
         ['permutation', 't_transform', 't_transform']
         """
@@ -102,7 +99,6 @@ class TTransforms(Shown):
     def to_matrix(self) -> Matrix:
         """Return the bistochastic matrix: the product of :meth:`matrices`, at most 33 of them.
 
-        >>> import bistochastic as bs
         >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
         array([[0.5, 0.5],
                [0.5, 0.5]])
@@ -125,7 +121,6 @@ def majorizes(p: Vector, q: Vector) -> bool:
     are summed exactly too, but proportions hardly ever have exactly the same sum. So with floats a
     difference of up to 1e-12 of the sum of the absolute values is ignored.
 
-    >>> import bistochastic as bs
     >>> bs.theory.majorizes([3, 1, 0], [2, 1, 1]), bs.theory.majorizes([2, 1, 1], [3, 1, 0])
     (True, False)
     >>> p, m = [0.7, 0.2, 0.1], bs.randomized_response(3, beta=0.5)
@@ -147,7 +142,6 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
     1`` T-transforms may not be: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). So
     ``result.targets`` relabels the codes first.
 
-    >>> import bistochastic as bs
     >>> bs.theory.t_transforms([3, 1], [2, 2]).steps
     ((0, 1, Fraction(1, 2)),)
     >>> found = bs.theory.t_transforms([0, 9, 5, 3], [8, 1, 2, 6])
