@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import TYPE_CHECKING, NoReturn
@@ -68,10 +67,9 @@ class Decomposition(_core.Terms, Shown):
         if (residual := self.residual) is not None:
             arrays["residual"] = residual.to_dense()
         # A link stays a link: what it leads to is replaced.
-        target = Path(os.path.realpath(_core.as_path("path", path)))
+        target = Path(_core.as_path("path", path)).resolve()
         if target.exists() and not target.is_file():
-            got = "a folder" if target.is_dir() else "something else"
-            raise Refused("path", "be a file", got)
+            raise Refused("path", "be a file", "a folder or something else")
         part = target.with_name(f".{target.name}-{secrets.token_hex(8)}")
         try:
             with part.open("xb") as file:
@@ -99,10 +97,9 @@ def decompose_all(
     restarts: int = 1,
     progress: Progress = None,
 ) -> list[Decomposition]:
-    """Decompose several matrices at the same time, on all threads.
+    """Decompose several ``matrices`` at the same time, on all threads.
 
-    ``mass``, ``max_terms``, ``restarts``, ``progress`` and the results are those of
-    :meth:`Matrix.decompose`.
+    ``mass``, ``max_terms``, ``restarts`` and ``progress``: see :meth:`Matrix.decompose`.
 
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
     [5, 1]

@@ -59,8 +59,8 @@ class Refused(_Fields, ValueError):  # noqa: N818
     - ``name``: the argument, or ``""`` if the message is about a column.
     - ``must``: what is required, e.g. ``"be from 0 to 1"``.
     - ``got``: what was found. It never contains a respondent's value.
-    - ``column``: the names of the columns in question, as a tuple; empty if there is none.
-    - ``row``: the number of the first row in question, from 0, or ``None``. ``got`` names it, too.
+    - ``column``: the names of the columns in question, as a tuple.
+    - ``row``: the number of the first row in question, from 0, or ``None``.
 
     >>> try:
     ...     bs.randomized_response(2, beta=2)
