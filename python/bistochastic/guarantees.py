@@ -102,8 +102,9 @@ def guarantee(
 
 def _one_or_several(name: str, given: object) -> list[Matrix | Guarantee]:
     """List matrices, of which a single one may stand alone."""
-    alone = isinstance(given, Matrix | Guarantee)
-    found = [given] if alone else arguments.items(name, "be a matrix, or a list of them", given)
+    if isinstance(given, Matrix | Guarantee):
+        return [given]
+    found = arguments.items(name, "be a matrix, or a list of them", given)
     for each in found:
         if not isinstance(each, Matrix | Guarantee):
             raise RefusedType(name, "hold matrices", type(each).__name__)
