@@ -201,19 +201,17 @@ class Displacement(Shown):
         joint = "not known"
         if self.joint_entropy is not None and self.joint_share is not None:
             joint = f"{self.joint_entropy:.6g} bits, {self.joint_share:.4f} of a full shuffle"
-        facts = {
-            "records": str(self.size),
-            "beta of the column": f"{math.floor(self.beta * 1e4) / 1e4:.4f}",
-            "joint entropy": joint,
-            "mean move": f"{self.mean:.4%} of all places",
-            "10% move at most": f"{self.p10:.4%}",
-            "50% move at most": f"{self.p50:.4%}",
-            "90% move at most": f"{self.p90:.4%}",
-            "all move at most": f"{self.furthest:.4%}",
-            "do not move": f"{self.unmoved:.4%} of the records",
-        }
-        width = max(map(len, facts)) + 2
-        return "\n".join(f"{name:<{width}}{text}" for name, text in facts.items())
+        facts = [
+            ["records", str(self.size)],
+            ["beta of the column", down(self.beta, 4)],
+            ["joint entropy", joint],
+            ["mean move", f"{self.mean:.4%} of all places"],
+            *([f"{q} move at most", f"{x:.4%}"] for q, x in (
+                ("10%", self.p10), ("50%", self.p50), ("90%", self.p90), ("all", self.furthest)
+            )),
+            ["do not move", f"{self.unmoved:.4%} of the records"],
+        ]  # fmt: skip
+        return "\n".join(f"{name:<20}{text}" for name, text in facts)
 
     def __repr__(self) -> str:
         return f"<Displacement of {self.size} records: beta {down(self.beta)}>"
