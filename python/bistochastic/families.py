@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Number = int | float | Fraction
     Vector = Sequence[int] | Sequence[float] | Sequence[Fraction] | np.ndarray
     Table = Sequence[Vector] | np.ndarray
+    _Set = tuple[int, Vector]
 
 _P = ParamSpec("_P")
 
@@ -249,11 +250,7 @@ def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
 
 
 @overload
-def difference_set(
-    size: int, *, epsilon: Number, set: tuple[int, Vector] | None = None
-) -> Matrix: ...
-@overload
-def difference_set(size: int, *, beta: Number, set: tuple[int, Vector]) -> Matrix: ...
+def difference_set(size: int, *, epsilon: Number, set: _Set | None = None) -> Matrix: ...
 @overload
 def difference_set(size: int, *, modulus: int, residues: Vector, counts: Vector) -> Matrix: ...
 @_family
@@ -261,8 +258,7 @@ def difference_set(
     size: int,
     *,
     epsilon: Number | None = None,
-    beta: Number | None = None,
-    set: tuple[int, Vector] | None = None,
+    set: _Set | None = None,
     modulus: int | None = None,
     residues: Vector | None = None,
     counts: Vector | None = None,
@@ -281,14 +277,11 @@ def difference_set(
     the entropy of a row: a reported value reveals at most ``log2 v - H`` bits under any prior.
     :func:`mix` and ``@`` reject such a matrix, because their input could be any of the v codes.
 
-    Give exactly one of
-
-    * ``epsilon``. Among the sets with ``size <= v <= 4 size`` this uses the smallest whose error is
-      within 1% of the least of all sets. If one residue is best, the result is
-      :func:`randomized_response`: for few categories, and always if ``e^epsilon`` is larger than
-      ``size``.
-    * ``epsilon`` or ``beta``, with a ``set=(v, residues)`` of your own
-    * ``modulus``, ``residues`` and ``counts``, as in ``parameters``
+    Among the sets with ``size <= v <= 4 size`` this uses the smallest whose error is within 1% of
+    the least of all sets, or a ``set=(v, residues)`` of your own. If one residue is best, the
+    result is :func:`randomized_response`: for few categories, and always if ``e^epsilon`` is larger
+    than ``size``. Instead of ``epsilon`` you can give ``modulus``, ``residues`` and ``counts``, as
+    in ``parameters``.
 
     Two limits: a single reported value reveals almost nothing (truthfulness is about ``(1 +
     e^epsilon) / v``), and at the same *beta* randomized response has the smaller error.
@@ -303,35 +296,24 @@ def difference_set(
     """
     if counts is not None:
         given = {"size": size, "modulus": modulus, "residues": residues, "counts": counts}
-        return _core.build("difference_set", {**given, "epsilon": epsilon, "beta": beta})
-    many = _core.as_whole("size", size, 1)
-    asked = {name: x for name, x in (("epsilon", epsilon), ("beta", beta)) if x is not None}
-    if len(asked) != 1:
-        must = "be given exactly one of epsilon, beta"
-        raise Refused("difference_set", must, " and ".join(asked) or "none")
+        return _core.build("difference_set", {**given, "epsilon": epsilon})
+    if epsilon is None:
+        raise Refused("epsilon", "be given", "none")
     # Randomized response checks the arguments and raises its own errors.
-    plain = _core.build("randomized_response", {"size": many, **asked})
+    plain = _core.build("randomized_response", {"size": size, "epsilon": epsilon})
+    limit = float(plain.requested["epsilon"])
     if set is not None:
-        v, members = difference_sets.given(many, set)
-    elif beta is not None:
-        raise Refused("beta", "come with a set of your own", "none")
+        v, members = difference_sets.given(plain.size, set)
     else:
-        chosen = difference_sets.best(many, plain.requested["epsilon"])
+        chosen = difference_sets.best(plain.size, limit)
         if chosen.k == 1:
             return plain
         v, members = chosen.v, chosen.residues()
-
-    def made(inside: int, outside: int) -> Matrix:
-        held = {"size": many, "modulus": v, "residues": members, "counts": [inside, outside]}
-        return _core.restore("difference_set", held, {"size": many, **asked})
-
-    def holds(inside: int, outside: int) -> bool:
-        if beta is not None:
-            return made(inside, outside).beta >= limit
-        return circulant([inside, outside]).epsilon <= limit
-
-    (limit,) = (float(plain.requested[name]) for name in asked)
-    return made(*difference_sets.best_counts(v, len(members), holds))
+    counts = difference_sets.best_counts(
+        v, len(members), lambda inside, outside: circulant([inside, outside]).epsilon <= limit
+    )
+    held = {"size": plain.size, "modulus": v, "residues": members, "counts": counts}
+    return _core.restore("difference_set", held, {"size": plain.size, "epsilon": epsilon})
 
 
 @overload
