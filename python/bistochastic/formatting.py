@@ -59,12 +59,7 @@ def visible_lines(text: str) -> str:
 
 def shown(name: object) -> str:
     """Write a name inside a sentence: escape backquotes and what cannot be printed."""
-    try:
-        text = str(name)
-    except ValueError:
-        # Python does not write integers of thousands of digits.
-        text = f"a long {type(name).__name__}"
-    return visible(text).replace("`", r"\x60") or "''"
+    return visible(str(name)).replace("`", r"\x60") or "''"
 
 
 def prefix(columns: Iterable[str]) -> str:

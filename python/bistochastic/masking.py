@@ -60,13 +60,11 @@ class Classes(Shown):
     """The requested smallest number of records per class."""
     information_loss: float
     """100 SSE/SST: squared distances to the class means, in percent of the squared distances to the
-    overall mean, over the standardized columns that made the classes. 0 if every class holds equal
-    records, 100 for one class."""
+    overall mean, over the standardized columns that made the classes."""
     combinations: Wholes
     """The number of different records of each class, by the columns that made the classes. This is
     the paper's ``n_l``: ``bs.blocks(combinations)`` is its matrix of k-anonymity, over combinations
-    of quasi-identifiers, and ``bs.blocks(sizes)`` the one over records, which hides at least ``log2
-    k`` bits. In a class of equal records nothing is exchanged but equal values."""
+    of quasi-identifiers, and ``bs.blocks(sizes)`` the one over records."""
 
     @property
     def order(self) -> Wholes:
@@ -136,9 +134,7 @@ class Anatomy(Shown):
         title = f"{self.records} records in {self.classes} classes, {said}"
         return f"{title}\n{table(header, rows)}\n{_MIND}"
 
-    def __repr__(self) -> str:
-        guess = f"surest guess {up(max(self.bounds.values()), 4)}, 1/k {up(1 / self.k, 4)}"
-        return f"<Anatomy: {self.records} records in {self.classes} classes, {guess}>"
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,11 +199,7 @@ class PermutationDistance(Shown):
         header = ["column", *(f"{100 * level:g}%" for level in _LEVELS), "not moved"]
         return f"{len(columns)} records, ranks moved\n{table(header, rows)}"
 
-    def __repr__(self) -> str:
-        half = np.quantile(self.distances, 0.5, axis=0)
-        least, most = f"{half.min():.6g}", f"{half.max():.6g}"
-        median = least if least == most else f"{least} to {most}"
-        return f"<PermutationDistance: {len(self.distances)} records, median {median} ranks>"
+    __repr__ = __str__
 
 
 def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
@@ -232,9 +224,6 @@ def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
     <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71%>
     >>> found.values
     array([21.  , 21.  , 60.75, 21.  , 60.75, 60.75, 60.75])
-    >>> m = bs.blocks(found.sizes)
-    >>> bool((m.average(np.array(incomes), order=found.order) == found.values).all())
-    True
     """
     k, given = _core.as_whole("k", k, 2), _vector_or_table("X", X)
     columns = given.reshape(len(given), -1)
@@ -286,10 +275,9 @@ def anatomize(
 ) -> Anatomy:
     """Divide a table in two: people with their classes, and classes with their sensitive values.
 
-    ``columns`` maps names to columns: arrays or lists. ``quasi_identifiers`` and
-    ``sensitive`` name some of them. The first table has the quasi-identifiers, unchanged, the
-    second the sensitive columns. Both have a column ``class``. Other columns are left out. Rows
-    are in a random order and classes have random numbers.
+    ``columns`` maps names to columns: arrays or lists. The first table has the
+    ``quasi_identifiers``, unchanged, the second the ``sensitive`` columns. Both have a column
+    ``class``. Rows are in a random order and classes have random numbers.
 
     Anyone who finds a person in the first table knows the class, and guesses its most frequent
     value. With ``k`` records in a class the probability of a right guess is not ``1/k``: if all
@@ -304,9 +292,6 @@ def anatomize(
     surer than ``1/l``. This requires one sensitive column, and ``k`` of at most ``l``; a value in
     more than one of ``l`` records is rejected. These classes are random and ignore the
     quasi-identifiers. Without ``l``, :func:`k_anonymous_classes` makes classes of similar records.
-
-    A row of the second table has the values of one person in all sensitive columns. Anyone who
-    knows one of them may find the others.
 
     With a ``key``, ``stream`` names its use, and the same table gives the same result. Anyone with
     the key can join the two tables again.
@@ -326,12 +311,6 @@ def anatomize(
     ---------  ------------  ------
     illness          0.6667  0.3334
     This guess uses only the class: columns correlated with the value allow surer guesses.
-    >>> tables.quasi_identifiers["class"]
-    array([0, 0, 0, 1, 1, 1])
-    >>> bs.masking.anatomize(
-    ...     people, quasi_identifiers=["age", "town"], sensitive="illness", k=2, l=2
-    ... ).bounds
-    {'illness': 0.5}
     """
     k = _core.as_whole("k", k, 2)
     read = _columns(columns)
@@ -398,10 +377,7 @@ def permutation_distance(x: ArrayLike, y: ArrayLike) -> PermutationDistance:
     file does not matter. Print the result for quantiles, or call
     :meth:`PermutationDistance.quantile`.
 
-    >>> found = bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
-    >>> found
-    <PermutationDistance: 4 records, median 0.75 ranks>
-    >>> found.distances
+    >>> bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20]).distances
     array([0. , 1.5, 0. , 1.5])
     """
     original, masked = _same_shape(x, y)
