@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from os import PathLike
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic import _core
-from bistochastic.errors import Refused
 from bistochastic.formatting import Shown
 from bistochastic.matrix import Matrix
 from bistochastic.progress import Progress, watched
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
+@final
 class Decomposition(_core.Terms, Shown):
     """A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
 
@@ -37,9 +37,6 @@ class Decomposition(_core.Terms, Shown):
 
     __slots__ = ()
 
-    def __init_subclass__(cls, **_named: object) -> NoReturn:
-        raise TypeError("type 'bistochastic.Decomposition' is not an acceptable base type")
-
     def to_npz(self, path: str | PathLike[str]) -> None:
         """Write weights and permutations to a NumPy archive, the weights also as exact fractions.
 
@@ -54,7 +51,6 @@ class Decomposition(_core.Terms, Shown):
         array([1, 1, 1], dtype=uint64)
         """
         import secrets
-        import shutil
         from pathlib import Path
 
         exact = self.exact_weights
@@ -68,14 +64,10 @@ class Decomposition(_core.Terms, Shown):
             arrays["residual"] = residual.to_dense()
         # A link stays a link: what it leads to is replaced.
         target = Path(_core.as_path("path", path)).resolve()
-        if target.exists() and not target.is_file():
-            raise Refused("path", "be a file", "a folder or something else")
         part = target.with_name(f".{target.name}-{secrets.token_hex(8)}")
         try:
             with part.open("xb") as file:
                 np.savez_compressed(file, allow_pickle=False, **arrays)
-            if target.exists():
-                shutil.copymode(target, part)
             part.replace(target)
         except BaseException:
             part.unlink(missing_ok=True)

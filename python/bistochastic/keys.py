@@ -198,10 +198,6 @@ def _absolute(path: object) -> Path:
 def _checked(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise RefusedType(name, "be a string", type(value).__name__)
-    if not value:
-        raise Refused(name, "be a string", "none")
-    try:
-        os.fsencode(value)
-    except UnicodeEncodeError:
-        raise Refused(name, "be Unicode", "half of a surrogate pair") from None
+    if not value.isprintable() or not value:
+        raise Refused(name, "be a string of printable characters", "none or others")
     return value

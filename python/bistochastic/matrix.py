@@ -6,7 +6,7 @@ rest of the work.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 import numpy.fft  # a library of its own, which could not be loaded where memory has run out
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bistochastic.progress import Progress
 
 
+@final
 class Matrix(_core.Matrix, Shown):
     """A bistochastic matrix, with exact fractions as its entries.
 
@@ -50,9 +51,6 @@ class Matrix(_core.Matrix, Shown):
     # The public module, not the file that defines the class.
     __module__ = "bistochastic"
     __slots__ = ()
-
-    def __init_subclass__(cls, **_named: object) -> NoReturn:
-        raise TypeError("type 'bistochastic.Matrix' is not an acceptable base type")
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """Return :meth:`to_dense` in any dtype, for ``np.asarray(m)``.
@@ -133,9 +131,9 @@ class Matrix(_core.Matrix, Shown):
     def apply(self, x: ArrayLike) -> NDArray[np.float64]:
         """Compute ``P.T @ x``: the expected counts of reported values, if true counts are ``x``.
 
-        ``x`` is a vector of ``size`` finite numbers, or an array with one column per vector. The
-        result has the same shape, in float64. Structured families need O(r) or O(r log r) steps for
-        ``r`` categories. :func:`kron` is applied axis by axis, ``a @ b`` component by component.
+        ``x`` is a vector of ``size`` finite numbers, or an array with one column per vector.
+        Structured families need O(r) or O(r log r) steps for ``r`` categories. :func:`kron` is
+        applied axis by axis, ``a @ b`` component by component.
 
         >>> bs.blocks([1, 2]).apply([10, 3, 5])
         array([10.,  4.,  4.])
@@ -169,8 +167,7 @@ class Matrix(_core.Matrix, Shown):
     def digest(self) -> str:
         """What identifies the family with its realized parameters: 64 hexadecimal digits.
 
-        Noise depends on it, and whoever stores a release may store it. It is the same in every
-        process and version.
+        Noise depends on it. It is the same in every process and version.
 
         >>> bs.uniform(5).digest[:16]
         '67fd0e53643b28d9'
@@ -217,14 +214,12 @@ class Matrix(_core.Matrix, Shown):
     ) -> Profile:
         """Compute all measures: each is exact, a bound, or not computed, with the reason.
 
-        The profile shows beta next to the worst row and column, then what an attacker can do
-        (capacity, guessing, leakage, epsilon, deniability) and what an analyst can still learn
-        (rank, condition).
+        Next to beta these are the worst row and column, what an attacker can do (capacity,
+        guessing, leakage, epsilon, deniability) and what an analyst can learn (rank, condition).
 
         * ``cost`` is an array of ``size x size`` numbers, or ``"ordinal"`` for ``|u - v|``. It adds
           the metric epsilon (epsilon per unit of cost) and the expected cost.
-        * ``prior`` is a distribution over the categories. It adds how uncertain an attacker who
-          knows this distribution remains.
+        * ``prior`` is a distribution over the categories, which an attacker knows.
         * ``full=True`` computes everything that can be computed. Otherwise slow measures are left
           out, with a reason.
         * ``progress``: see :meth:`decompose`.
@@ -255,10 +250,6 @@ class Matrix(_core.Matrix, Shown):
         * ``column_beta``: at least this for the most revealing reported value, ``worst_column``
 
         >>> bs.randomized_response(12, beta=0.6).require(beta=0.6, column_beta=0.6)
-        >>> bs.k_anonymous(12, k=3).require(epsilon=5)
-        Traceback (most recent call last):
-            ...
-        bistochastic.errors.GuaranteeError: `epsilon` must be at most 5; got inf
         """
         from bistochastic.measures.survey import require
 

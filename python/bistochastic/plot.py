@@ -69,15 +69,10 @@ def heatmap(
 ) -> Figure:
     """Draw the probabilities of a matrix as colours: true categories down, reported ones across.
 
-    White means a probability of exactly 0: the reported value rules out the true one.
-
-    * ``scale`` is ``"linear"`` or ``"log"``. A logarithmic scale distinguishes small entries, but
-      blurs a matrix that is mostly truthful. All entries below a millionth of the largest share its
-      lightest colour.
-    * ``categories`` are their names, in the order of their codes. Only about 30 are shown.
-    * ``axes`` are matplotlib axes to draw into. Without them a figure is made.
-
-    Numbers are written into the cells up to 12 categories. At most 4096 categories are accepted.
+    White means a probability of exactly 0: the reported value rules out the true one. A logarithmic
+    ``scale`` distinguishes small entries, down to a millionth of the largest. ``categories`` are
+    the names of the codes in their order, of which about 30 are shown; up to 12 get numbers in
+    their cells, and at most 4096 are accepted. ``axes`` are matplotlib axes to draw into.
 
     >>> figure = bs.plot.heatmap(bs.geometric(12, beta=0.6))
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
@@ -178,18 +173,11 @@ def tradeoff(
 
     The numbers come from :func:`bistochastic.tradeoff`, which explains ``size``, ``families``,
     ``betas`` and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
-    ``"standard_error"``, ``"expected_cost"``. Points are at the stated beta.
+    ``"standard_error"``, ``"expected_cost"`` for ordered categories. Points are at the stated beta.
 
-    The last panel is for ordered categories: how many steps a reported category is from the true
-    one on average.
-
-    * An infinite epsilon is drawn at the top edge. An epsilon of 0 is not drawn: the scale is
-      logarithmic.
-    * If a family cannot reach some beta, the legend says its largest beta.
-    * A singular matrix leaves a gap among the standard errors. The dotted line there is the error
-      without any protection.
-
-    ``axes`` are as many matplotlib axes as panels. Without them a figure is made.
+    An infinite epsilon is drawn at the top edge. If a family cannot reach some beta, the legend
+    says its largest. A singular matrix leaves a gap among the standard errors, whose dotted line is
+    the error without any protection. ``axes`` are as many matplotlib axes as panels.
 
     >>> figure = bs.plot.tradeoff(12, betas=[0.3, 0.6, 0.9])
     >>> for axes in figure.axes:
@@ -279,9 +267,8 @@ def choices(
 
     Three panels: the mean distance between reported and true categories by epsilon, the same by
     beta, and the standard error of a proportion by epsilon with :func:`difference_set`. A dot marks
-    the best family. Lines that coincide are drawn with different widths. ``size`` is at most 4096.
-    ``epsilons``, ``betas`` and ``records`` replace the usual ones, ``axes`` are three matplotlib
-    axes to draw into.
+    the best family. ``size`` is at most 4096. ``epsilons``, ``betas`` and ``records`` replace the
+    usual ones, ``axes`` are three matplotlib axes to draw into.
 
     >>> figure = bs.plot.choices(8, epsilons=[1, 2], betas=[0.3, 0.6])
     >>> [axes.get_title(loc="left") for axes in figure.axes]

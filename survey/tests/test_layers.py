@@ -46,7 +46,6 @@ LATE = {
     "arguments.py difflib": _FIRST,
     "birkhoff.py pathlib": _FIRST,
     "birkhoff.py secrets": _FIRST,
-    "birkhoff.py shutil": _FIRST,
     "errors.py formatting": _ROUND,
     "estimate/quantiles.py statistics": _FIRST,
     "estimate/result.py plot": "an estimate draws itself",
