@@ -116,21 +116,12 @@ class Ids:
 
     @property
     def integers(self) -> NDArray[np.int64] | NDArray[np.uint64] | None:
-        """The ids as an array, if they are an array of integers.
-
-        >>> import numpy as np
-        >>> bs.backend.Ids(np.array([7, 8])).integers, bs.backend.Ids(["7"]).integers
-        (array([7, 8]), None)
-        """
+        """The ids as an array, if they are an array of integers."""
         return self._held if isinstance(self._held, np.ndarray) else None
 
     @property
     def kinds(self) -> frozenset[type]:
-        """The types of the ids: ``int``, ``str``, ``bytes`` or several of these.
-
-        >>> bs.backend.Ids(["ann"]).kinds
-        frozenset({<class 'str'>})
-        """
+        """The types of the ids: ``int``, ``str``, ``bytes`` or several of these."""
         if isinstance(self._held, _core.SpelledIds):
             return frozenset((str if self._held.text else bytes,) * bool(len(self)))
         known = {int} if isinstance(self._held, np.ndarray) else set(map(type, self._held))
@@ -152,11 +143,7 @@ class Ids:
         return next((i for i in empty if not self._held[i]), None)
 
     def take(self, rows: ArrayLike) -> Ids:
-        """Select the ids of some records, by their positions, ``rows``.
-
-        >>> bs.backend.Ids([7, 8, 9]).take([1]).tolist()
-        [8]
-        """
+        """Select the ids of some records, by their positions, ``rows``."""
         places = _vector("rows", rows, "be an array of integers", "iu")
         if len(places) and not 0 <= places.min() <= places.max() < len(self):
             raise Refused("rows", f"be positions of {len(self)} records", "a number outside")
@@ -167,11 +154,7 @@ class Ids:
         return Ids([self._held[i] for i in places.tolist()])
 
     def tolist(self) -> list[int | str | bytes]:
-        """List the ids as Python's objects.
-
-        >>> bs.backend.Ids([b"a"]).tolist()
-        [b'a']
-        """
+        """List the ids as Python's objects."""
         return self._held if isinstance(self._held, list) else self._held.tolist()
 
 
@@ -179,9 +162,9 @@ class Ids:
 class Blocks:
     """The address of whole rows of a file, whose noise depends on what each block of them holds.
 
-    A file may come in pieces. Each piece but the last has a multiple of ``Blocks.ROWS`` rows,
-    ``first`` counts the blocks before it, and ``last`` says whether the file ends with it. A short
-    last block joins the block before, so hold one block back until you know.
+    Each piece of a file but the last has a multiple of ``Blocks.ROWS`` rows. ``first`` counts the
+    blocks before it, and ``last`` says whether the file ends with it. A short last block joins the
+    block before, so hold one block back until you know.
 
     >>> bs.backend.Blocks.ROWS, bs.backend.Blocks(first=2, last=False)
     (65536, Blocks(first=2, last=False))
@@ -290,7 +273,7 @@ def draw(
     """Draw the reported codes of columns: an array for each, of the type of its codes.
 
     ``plan`` names what the columns belong to, ``release`` one release of it. Noise depends on both
-    names, except that draws by :class:`Ids` are the same in every release. If the ``address`` is
+    names, except that an ``address`` by :class:`Ids` gives the same in every release. By
     :class:`Blocks` it depends on all columns of the call, so give all of a table in one call.
 
     **Anyone with the key can undo the release.**
@@ -443,12 +426,7 @@ class RowsPerId:
         self._tally = _core.Tally(_number("limit", limit, 0))
 
     def add(self, hashes: NDArray[np.uint8]) -> int | None:
-        """Count records by ``hashes`` of 16 bytes; return the first position that is one too many.
-
-        >>> import numpy as np
-        >>> bs.backend.RowsPerId(2).add(np.zeros((3, 16), np.uint8))
-        2
-        """
+        """Count records by ``hashes`` of 16 bytes; return the first that is one too many."""
         must = "be 16 bytes for each record"
         plain = arguments.array("hashes", must, hashes)
         if plain.dtype != np.uint8 or plain.ndim != 2 or plain.shape[1] != 16:
@@ -457,11 +435,7 @@ class RowsPerId:
 
     @property
     def bound(self) -> int:
-        """More rows of an id than this would have been found.
-
-        >>> bs.backend.RowsPerId(3).bound
-        3
-        """
+        """More rows of an id than this would have been found."""
         return self._tally.bound
 
 

@@ -215,8 +215,6 @@ def k_anonymous(
     * ``share``, for the smallest ``k`` that is at least that fraction of ``size``: 0.05 makes as
       many classes as possible, each with 5% of the codes or a little more
 
-    >>> bs.k_anonymous(12, beta=0.5).parameters
-    {'size': 12, 'k': 4}
     >>> bs.k_anonymous(1000, share=0.05).parameters
     {'size': 1000, 'k': 50}
     """
@@ -269,8 +267,7 @@ def difference_set(
 
     The matrix has v codes. The ``m.padding`` codes from ``size`` on can be reported but are never
     true. ``m.max_bits`` is ``log2(size)``, and beta is ``1 - (log2 v - H) / log2(size)``, with H
-    the entropy of a row: a reported value reveals at most ``log2 v - H`` bits under any prior.
-    :func:`mix` and ``@`` reject such a matrix, because their input could be any of the v codes.
+    the entropy of a row. :func:`mix` and ``@`` reject such a matrix.
 
     Among the sets with ``size <= v <= 4 size`` this uses the smallest whose error is within 1% of
     the least of all sets, or a ``set=(v, residues)`` of your own. If one residue is best, the
@@ -333,16 +330,13 @@ def tridiagonal(
     * one alpha and a ``size``
     * a ``size`` and a ``beta``, for the smallest constant alpha that reaches it
 
-    Beta grows with alpha only up to a peak between 1/3 and 1/2. A beta above that peak raises an
-    error that says the largest possible beta. With ``total`` the alphas are integers out of it, as
-    in ``parameters``.
+    Beta grows with alpha only up to a peak between 1/3 and 1/2. A beta above it raises an error.
+    With ``total`` the alphas are integers out of it, as in ``parameters``.
 
     >>> bs.tridiagonal([0.25, 0.5]).to_dense()
     array([[0.75, 0.25, 0.  ],
            [0.25, 0.25, 0.5 ],
            [0.  , 0.5 , 0.5 ]])
-    >>> bs.tridiagonal([1, 2], total=4).same_probabilities(bs.tridiagonal([0.25, 0.5]))
-    True
     >>> bs.tridiagonal(size=12, beta=0.6)
     Traceback (most recent call last):
         ...
@@ -393,9 +387,8 @@ def geometric(
     """Build a matrix for ``size`` ordered categories: a step away is less likely by ``exp(-1/T)``.
 
     Epsilon per step of distance is at most ``1/T`` (metric privacy): a reported value is at most
-    ``exp(|u - w| / T)`` times as likely for the true category ``u`` as for ``w``. This holds
-    exactly for the integers that are sampled. Steps beyond the ends are folded back, as in
-    :func:`reflected`.
+    ``exp(|u - w| / T)`` times as likely for the true category ``u`` as for ``w``. Steps beyond the
+    ends are folded back, as in :func:`reflected`.
 
     Give exactly one of
 

@@ -1,9 +1,6 @@
 """Records as categories: a column of N records permuted or averaged by a matrix over them.
 
 The matrix is never formed. An order is an array of rows: ``order[i]`` is the row at place ``i``.
-
-With ``order="rank"`` neighbours have similar values, so a beta in ``log2 N`` overstates what is
-hidden. :func:`displacement` says how far a value moves, from the matrix alone.
 """
 
 import math
@@ -144,8 +141,7 @@ def _order(
 def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Places:
     """Sort the rows from the smallest value to the largest, equal ones in random order.
 
-    In the order of the file, neighbours with equal values would stay neighbours. So ties are
-    shuffled, under a derivation label of their own.
+    In the order of the file, neighbours with equal values would stay neighbours.
     """
     must = "be one column of values that have an order"
     plain = arguments.array("values", must, values)

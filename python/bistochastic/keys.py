@@ -84,14 +84,6 @@ class KeySource(Shown):
 
         This is ``key=None`` for an engine. All work has to be done inside the block, and all
         workers must see ``directory``. A worker that has read the key holds it until it ends.
-
-        >>> import tempfile, os
-        >>> folder = tempfile.mkdtemp()
-        >>> with bs.KeySource.temporary(folder) as source:
-        ...     len(os.listdir(folder))
-        1
-        >>> os.listdir(folder)
-        []
         """
         import secrets
 

@@ -186,16 +186,10 @@ class PermutationDistance(Shown):
     def __str__(self) -> str:
         # Quantiles, never a record.
         columns = self.distances.reshape(len(self.distances), -1)
-        rows = [
-            [str(j), *(f"{level:.6g}" for level in levels), f"{100 * still:.3g}%"]
-            for j, (levels, still) in enumerate(
-                zip(
-                    np.quantile(columns, _LEVELS, axis=0).T,
-                    (columns == 0).mean(axis=0),
-                    strict=True,
-                )
-            )
-        ]
+        rows = []
+        for j, column in enumerate(columns.T):
+            levels = (f"{level:.6g}" for level in np.quantile(column, _LEVELS))
+            rows.append([str(j), *levels, f"{100 * float((column == 0).mean()):.3g}%"])
         header = ["column", *(f"{100 * level:g}%" for level in _LEVELS), "not moved"]
         return f"{len(columns)} records, ranks moved\n{table(header, rows)}"
 
@@ -212,11 +206,9 @@ def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
     hold ``k`` to ``2k - 1`` records. If distances are equal, the earlier record is chosen, so the
     same table always gives the same classes, on any number of threads.
 
-    The classes reveal which values are similar, so they depend on the data: publish them only with
-    what they protect. ``bs.blocks(found.sizes)`` is the matrix that shuffles or averages inside the
-    classes; ``found.order`` lists the records in the order of its rows.
-
-    NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``. Many records take minutes.
+    The classes reveal which values are similar: publish them only with what they protect.
+    ``bs.blocks(found.sizes)`` is the matrix that shuffles or averages inside the classes;
+    ``found.order`` lists the records in the order of its rows. Many records take minutes.
 
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
     >>> found = bs.masking.microaggregate(incomes, k=3)
@@ -233,9 +225,7 @@ def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
     rows = columns.astype(np.float64)
     found = _group(rows, [_NUMBER] * rows.shape[1], k)
     means = _core.class_means(rows, found.classes, found.sizes)
-    centroids = means[:, 0] if given.ndim == 1 else means
-    centroids.setflags(write=False)
-    return Microaggregation(**vars(found), centroids=centroids)
+    return Microaggregation(**vars(found), centroids=means[:, 0] if given.ndim == 1 else means)
 
 
 def k_anonymous_classes(columns: Mapping[Any, Any], *, quasi_identifiers: Names, k: int) -> Classes:
@@ -284,9 +274,8 @@ def anatomize(
     have the same value, the guess is certain. So look at :attr:`Anatomy.bounds`, the probability of
     the surest guess over all classes, or print the result, which shows it next to ``1/k``.
 
-    That guess uses only the class. The quasi-identifiers are unprotected. If they are correlated
-    with the sensitive value, as an income is with a tax, they order the people of a class and allow
-    surer guesses than any bound here.
+    The quasi-identifiers are unprotected. If they are correlated with the sensitive value, as an
+    income is with a tax, they allow surer guesses than any bound here.
 
     With ``l``, classes hold ``l`` or more records of different values, so no guess by the class is
     surer than ``1/l``. This requires one sensitive column, and ``k`` of at most ``l``; a value in
@@ -317,10 +306,9 @@ def anatomize(
     records = len(next(iter(read.values())))
     known = _named("quasi_identifiers", quasi_identifiers, read)
     hidden = _named("sensitive", sensitive, read)
-    for i, name in enumerate(hidden):
-        if name in known:
-            must = "name other columns than `quasi_identifiers`"
-            raise Refused("sensitive", must, f"one of them at position {i}")
+    if both := [i for i, name in enumerate(hidden) if name in known]:
+        must = "name other columns than `quasi_identifiers`"
+        raise Refused("sensitive", must, f"one of them at position {both[0]}")
     if _CLASS in (*known, *hidden):
         must = f"have no {_CLASS!r} among those that are named"
         raise Refused("columns", must, "one, which the tables have too")
@@ -422,8 +410,6 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
         codes = np.unique(column, return_inverse=True)[1]
         seen = np.unique(seen * (codes.max() + 1) + codes, return_inverse=True)[1]
     different = np.bincount(classes[np.unique(seen, return_index=True)[1]]).astype(np.int64)
-    for array in (classes, sizes, different):
-        array.setflags(write=False)
     return Classes(classes, sizes, k, loss, different)
 
 

@@ -37,8 +37,7 @@ class Matrix(_core.Matrix, Shown):
     Row ``u`` gives the probability with which the true category ``u`` is reported as each ``v``.
     All rows and columns sum to 1, exactly. Matrices come from the functions of their families
     (:func:`randomized_response`, :func:`k_anonymous`, ...) or from :func:`build`. They are
-    immutable, hashable and picklable. Two matrices are equal if they have the same family and the
-    same realized parameters.
+    immutable, hashable and picklable. They are equal if family and realized parameters are.
 
     >>> import bistochastic as bs
     >>> m = bs.randomized_response(12, beta=0.6)
@@ -182,8 +181,6 @@ class Matrix(_core.Matrix, Shown):
         ``inf`` if the smallest is 0 or below 2^-50, which no transform can distinguish from 0. For
         a very large product it comes from an iteration and may be too low; :meth:`profile` says so.
 
-        >>> round(bs.randomized_response(12, epsilon=3).condition, 6)
-        1.628748
         >>> bs.blocks([3, 3]).condition
         inf
         """
@@ -197,8 +194,8 @@ class Matrix(_core.Matrix, Shown):
 
         True if that is known exactly, or if :attr:`condition` is above 2^50.
 
-        >>> bs.tridiagonal(0.5, size=4).is_singular, bs.tridiagonal(0.4, size=4).is_singular
-        (True, False)
+        >>> bs.tridiagonal(0.5, size=4).is_singular
+        True
         """
         from bistochastic import linear
 
@@ -243,11 +240,9 @@ class Matrix(_core.Matrix, Shown):
     ) -> None:
         """Raise :class:`bistochastic.errors.GuaranteeError` unless the matrix meets all limits.
 
-        * ``beta``: at least this, on average over the categories
-        * ``epsilon``: at most this
-        * ``row_beta``: at least this for the least protected category, ``worst_row`` of
-          :meth:`profile`
-        * ``column_beta``: at least this for the most revealing reported value, ``worst_column``
+        ``epsilon`` is the largest allowed, ``beta`` the smallest on average over the categories,
+        ``row_beta`` the smallest for the least protected category, ``column_beta`` for the most
+        revealing reported value: ``worst_row`` and ``worst_column`` of :meth:`profile`.
 
         >>> bs.randomized_response(12, beta=0.6).require(beta=0.6, column_beta=0.6)
         """
@@ -266,8 +261,6 @@ class Matrix(_core.Matrix, Shown):
 
         >>> bs.k_anonymous(12, k=3).deniability(1)
         3
-        >>> bs.randomized_response(12, epsilon=1).deniability(3)
-        12
         """
         from bistochastic.measures.survey import deniability
 
@@ -357,8 +350,6 @@ class Matrix(_core.Matrix, Shown):
         proportion, with ``z`` the normal quantile. Beyond 4096 categories the variance is an upper
         bound, except for randomized response, circulant and :func:`kron`.
 
-        >>> bs.identity(2).required_records(0.01)
-        9604
         >>> bs.randomized_response(2, keep=0.75).required_records(0.01)
         38415
         """

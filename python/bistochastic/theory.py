@@ -45,8 +45,9 @@ _SLACK = 10**12
 class TTransforms(Shown):
     """The result of :func:`t_transforms`: a relabelling if it is needed, then T-transforms.
 
-    >>> bs.theory.t_transforms([8, 3, 1], [5, 4, 3])
-    <TTransforms of 3 codes: 2 steps>
+    >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
     """
 
     targets: tuple[int, ...]
@@ -83,9 +84,6 @@ class TTransforms(Shown):
         """List the matrices in order. If codes are relabelled, a permutation comes first.
 
         Every ``keep`` must have a denominator below 2^63.
-
-        >>> [m.family for m in bs.theory.t_transforms([1, 3, 8], [5, 4, 3]).matrices()]
-        ['permutation', 't_transform', 't_transform']
         """
         first = [families.permutation(self.targets)] if self.relabels else []
         return first + [
@@ -93,12 +91,7 @@ class TTransforms(Shown):
         ]
 
     def to_matrix(self) -> Matrix:
-        """Return the bistochastic matrix: the product of :meth:`matrices`, at most 33 of them.
-
-        >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
-        array([[0.5, 0.5],
-               [0.5, 0.5]])
-        """
+        """Return the bistochastic matrix: the product of :meth:`matrices`, at most 33 of them."""
         factors = self.matrices() or [families.identity(len(self.targets))]
         # Pairs of pairs, since composites nest only so deep.
         while len(factors) > 1:
@@ -127,12 +120,10 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
 
     So ``result.apply(p) == q``, exactly: ``p`` and ``q`` hold integers and fractions, no floats. A
     T-transform moves two entries towards each other, or swaps them, see :func:`t_transform`. ``p``
-    must majorize ``q``, see :func:`majorizes`. The search takes O(r log r) steps, and no matrix is
-    formed.
+    must majorize ``q``. The search takes O(r log r) steps, and no matrix is formed.
 
-    If ``p`` and ``q`` are in the same order, T-transforms are enough. In other orders ``len(p) -
-    1`` T-transforms may not be: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). So
-    ``result.targets`` relabels the codes first.
+    If ``p`` and ``q`` are in other orders, ``len(p) - 1`` T-transforms may not be enough: no three
+    lead from (0, 9, 5, 3) to (8, 1, 2, 6). So ``result.targets`` relabels the codes first.
 
     >>> bs.theory.t_transforms([3, 1], [2, 2]).steps
     ((0, 1, Fraction(1, 2)),)
