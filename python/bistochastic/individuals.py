@@ -38,23 +38,19 @@ def permute(
     kind, dtype = values.dtype.kind, values.dtype
     # The type without the notes that it may hold.
     plain = dtype if kind == "T" else np.dtype(dtype.str)
+    ordered = values if rows is None else values[rows]
+    _core.require_memory("permute", 1, size, max(width, 1))
+    moved = np.empty(values.shape, plain)
     # A row of a few bytes is moved without knowing what they are, as an unsigned integer.
     if kind not in "OT" and width in (1, 2, 4, 8):
-        packed = np.require(values if rows is None else values[rows], requirements=["C", "A"])
-        _core.require_memory("permute", 1, size, width)
-        moved = np.empty(values.shape, plain)
+        packed = np.require(ordered, requirements=["C", "A"])
         given, made = (x.reshape(-1).view(np.uint8).view(f"u{width}") for x in (packed, moved))
         _core.permute_into(matrix, given, made, allow_shift, key, stream)
-        out = moved if rows is None else np.empty(values.shape, plain)
-        if rows is not None:
-            out[rows] = moved
     else:
-        places = origins = _core.origins(matrix, allow_shift, key, stream)
-        if rows is not None:
-            places = np.empty(size, dtype=np.int64)
-            places[rows] = rows[origins]
-        out = np.empty(values.shape, plain)
-        out[...] = values[places]
+        moved[...] = ordered[_core.origins(matrix, allow_shift, key, stream)]
+    out = moved if rows is None else np.empty_like(moved)
+    if rows is not None:
+        out[rows] = moved
     if kind in "fc":
         # Every NaN in the same way: its bits can hold something.
         out[np.isnan(out)] = np.nan
@@ -86,17 +82,10 @@ def average(
     numbers = arguments.finite("values", must, plain).astype(np.float64)
     rows = _order(matrix, numbers, order, key, stream)
     if rows is None:
-        return _averaged(matrix, numbers)
+        return linear.apply(matrix, numbers)
     out = np.empty_like(numbers)
-    out[rows] = _averaged(matrix, numbers[rows])
+    out[rows] = linear.apply(matrix, numbers[rows])
     return out
-
-
-def _averaged(matrix: Matrix, numbers: Array) -> Array:
-    if numbers.ndim == 2:
-        columns = [_averaged(matrix, column) for column in numbers.T]
-        return np.stack(columns, axis=1) if columns else numbers.copy()
-    return linear.apply(matrix, np.require(numbers, requirements=["C", "A"]))
 
 
 def _refuse_invertible(matrix: Matrix) -> None:
@@ -154,15 +143,10 @@ def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Pla
         order = np.argsort(plain, kind="stable")
     except TypeError:
         raise RefusedType("values", must, "objects that have none") from None
-    ranked = plain[order]
-    same = np.concatenate([[False], np.asarray(ranked[1:] == ranked[:-1], dtype=bool), [False]])
-    # A run of equal values begins before the first value that equals the one before it.
-    edges = np.flatnonzero(same[1:] != same[:-1])
-    starts, ends = edges[::2], edges[1::2]
-    order, starts, lengths = (
-        np.ascontiguousarray(rows, dtype=np.int64) for rows in (order, starts, ends - starts + 1)
-    )
-    return np.asarray(_core.shuffle_ties(matrix, order, starts, lengths, key, stream))
+    _, starts, lengths = np.unique(plain[order], return_index=True, return_counts=True)
+    ties = lengths > 1
+    runs = [np.ascontiguousarray(x, np.int64) for x in (order, starts[ties], lengths[ties])]
+    return _core.shuffle_ties(matrix, runs[0], runs[1], runs[2], key, stream)
 
 
 @dataclass(frozen=True, repr=False)
