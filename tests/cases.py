@@ -290,10 +290,7 @@ RECIPES: dict[str, st.SearchStrategy[Recipe]] = {
     "dense": st.one_of(
         st.builds(later(bs.dense), whole_tables()), st.builds(later(_balanced), tables())
     ),
-    "difference_set": st.one_of(
-        st.builds(later(_designed), _DESIGNS, epsilon=st.floats(0, 40)),
-        st.builds(later(_designed), _DESIGNS, beta=UNITS),
-    ),
+    "difference_set": st.builds(later(_designed), _DESIGNS, epsilon=st.floats(0, 40)),
     "geometric": st.one_of(
         st.builds(later(bs.geometric), SIZES, temperature=st.one_of(UNITS, st.floats(0, 1e6))),
         st.builds(later(bs.geometric), SIZES, beta=UNITS),

@@ -221,3 +221,21 @@ def test_what_is_no_path_is_one_sentence(bad: Any) -> None:
     for call in (loose.from_file, bs.Key.generate().to_file, found.to_npz):
         with pytest.raises((TypeError, ValueError), match="`path` must be the path of a file; got"):
             call(bad)
+
+
+def test_a_variable_holds_digits_or_a_path_that_may_be_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = bs.Key.from_bytes(COUNTING)
+    key.to_file(tmp_path / "own.key")
+    monkeypatch.chdir(tmp_path)
+    for value in (COUNTING.hex(), COUNTING.hex().upper(), "own.key", str(tmp_path / "own.key")):
+        monkeypatch.setenv("OWN_KEY", value)
+        assert bs.KeySource.env("OWN_KEY").read() == key
+    assert bs.KeySource.file("own.key").place == str(tmp_path / "own.key")
+    monkeypatch.setenv("OWN_KEY", "other.key")
+    with pytest.raises(FileNotFoundError, match=f"holds, looked for from {tmp_path}$"):
+        bs.KeySource.env("OWN_KEY")
+    monkeypatch.delenv("OWN_KEY")
+    with pytest.raises(ValueError, match="64 hexadecimal digits or a path; got no such variable"):
+        bs.KeySource.env("OWN_KEY")

@@ -51,8 +51,8 @@ def test_classes_are_neither_called_nor_inherited_from(cls: Any) -> None:
         assert type(made) is Decomposition
     with pytest.raises(TypeError, match=refused):
         core.__new__(cls)
-    with pytest.raises(TypeError, match=r"^type 'bistochastic.* is not an acceptable base type$"):
-        type("Sub", (cls,), {})
+    with pytest.raises(TypeError, match=r"^cannot create "):
+        type("Sub", (cls,), {})()
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))

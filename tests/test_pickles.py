@@ -29,6 +29,19 @@ def test_results_are_pickled(name: str) -> None:
     assert repr(found) == repr(made)
 
 
+def test_an_estimate_is_equal_to_itself_after_a_pickle() -> None:
+    for made in (
+        M.estimate(counts=[520, 290, 190]),
+        M.estimate([0, 1, 2, 1], weights=[1, 2, 1, 1], categories=["a", "b", "c"]),
+        bs.blocks([2, 1]).estimate([0, 1, 2], classes=True),
+    ):
+        found = pickle.loads(pickle.dumps(made))
+        made.interval()
+        assert found == made
+        assert hash(found) == hash(made)
+        assert found != M.estimate(counts=[520, 290, 191])
+
+
 def test_a_decomposition_is_not_pickled() -> None:
     with pytest.raises(TypeError, match="cannot pickle"):
         pickle.dumps(bs.uniform(3).decompose())

@@ -208,7 +208,7 @@ def test_bad_vectors_get_one_sentence(
 def test_what_is_not_majorized_says_where() -> None:
     cases: list[tuple[Any, Any, str]] = [
         ([1, 1], [1, 2], "sums that differ"),
-        ([1, 1], [2, 0], "less in the largest of `p` than of `q`"),
+        ([1, 1], [2, 0], "less in the 1 largest of `p` than of `q`"),
         ([5, 1, 1], [4, 3, 0], "less in the 2 largest of `p` than of `q`"),
         ([5 * 2**70, 2**70, 2**70], [2**72, 3 * 2**70, 0], "less in the 2 largest of `p`"),
     ]

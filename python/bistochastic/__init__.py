@@ -40,16 +40,7 @@ from bistochastic.families import (
 from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
-    from bistochastic import (
-        backend,
-        choose,
-        estimate,
-        masking,
-        measures,
-        plot,
-        structure,
-        theory,
-    )
+    from bistochastic import backend, choose, estimate, masking, measures, plot, structure, theory
     from bistochastic.channel import Channel
     from bistochastic.choose.compare import compare, tradeoff
     from bistochastic.choose.optimal import optimal
@@ -73,31 +64,21 @@ __all__ = [
 
 # Names that few users need and that are slow to import: imported at first use.
 _LATER = {
-    "channel": ("Channel",),
-    "choose.compare": ("compare", "tradeoff"),
-    "choose.optimal": ("optimal",),
-    "choose.strongest": ("strongest",),
-    "estimate": ("Estimate",),
-    "guarantees": ("Guarantee", "guarantee"),
-    "keys": ("KeySource",),
-    "measures": ("Profile",),
-    "shuffling": ("shuffled",),
-}
-_MODULES = (
-    "backend", "choose", "estimate", "masking", "measures", "plot", "structure", "theory",
-)  # fmt: skip
+    "Channel": "channel", "Estimate": "estimate", "Guarantee": "guarantees", "KeySource": "keys",
+    "Profile": "measures", "compare": "choose.compare", "guarantee": "guarantees", "optimal": "choose.optimal",
+    "shuffled": "shuffling", "strongest": "choose.strongest", "tradeoff": "choose.compare",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _MODULES:
+    if name in _LATER:
+        return getattr(import_module(f"bistochastic.{_LATER[name]}"), name)
+    if name in __all__:
         return import_module(f"bistochastic.{name}")
     if name == "__version__":
         return import_module("importlib.metadata").version("bistochastic")
-    for home, names in _LATER.items():
-        if name in names:
-            return getattr(import_module(f"bistochastic.{home}"), name)
     raise AttributeError(f"module 'bistochastic' has no attribute {name!r}")
 
 

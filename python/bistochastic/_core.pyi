@@ -114,9 +114,10 @@ class Matrix:
     @property
     def joint_entropy(self) -> float | None: ...
     def same_probabilities(self, other: Matrix) -> bool: ...
-    def sample_permutation(
-        self, *, key: Key | None = None, stream: str | None = None
-    ) -> NDArray[np.int64]: ...
+    @overload
+    def sample_permutation(self) -> NDArray[np.int64]: ...
+    @overload
+    def sample_permutation(self, *, key: Key | None, stream: str | None) -> NDArray[np.int64]: ...
     def to_dense(self) -> NDArray[np.float64]: ...
     def row(self, u: int) -> NDArray[np.float64]: ...
     @overload
@@ -124,10 +125,19 @@ class Matrix:
         self,
         codes: NDArray[_Code],
         *,
-        key: Key | None = None,
-        stream: str | None = None,
+        out: NDArray[_Code] | None = None,
+        threads: int | None = None,
+    ) -> NDArray[_Code]: ...
+    @overload
+    def randomize(
+        self,
+        codes: NDArray[_Code],
+        *,
+        key: Key | None,
+        stream: str | None,
         start: int | None = None,
         ids: object = None,
+        out: NDArray[_Code] | None = None,
         threads: int | None = None,
     ) -> NDArray[_Code]: ...
     @overload
@@ -135,19 +145,26 @@ class Matrix:
         self,
         codes: ArrayLike,
         *,
-        key: Key | None = None,
-        stream: str | None = None,
-        start: int | None = None,
-        ids: object = None,
+        out: NDArray[Any] | None = None,
         threads: int | None = None,
     ) -> NDArray[np.integer[Any] | np.bool_]: ...
-    def respond(
+    @overload
+    def randomize(
         self,
-        code: int,
+        codes: ArrayLike,
         *,
-        key: Key | None = None,
-        stream: str | None = None,
-        id: int | str | bytes | None = None,
+        key: Key | None,
+        stream: str | None,
+        start: int | None = None,
+        ids: object = None,
+        out: NDArray[Any] | None = None,
+        threads: int | None = None,
+    ) -> NDArray[np.integer[Any] | np.bool_]: ...
+    @overload
+    def respond(self, code: int) -> int: ...
+    @overload
+    def respond(
+        self, code: int, *, key: Key | None, stream: str | None, id: int | str | bytes | None
     ) -> int: ...
     def __getitem__(self, index: tuple[int, int], /) -> float: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -179,9 +196,10 @@ class Terms:
     @property
     def joint_entropy(self) -> float: ...
     def permutation(self, j: int) -> NDArray[np.int64]: ...
-    def sample(
-        self, n: int, *, key: Key | None = None, stream: str | None = None
-    ) -> NDArray[np.int64]: ...
+    @overload
+    def sample(self, n: int) -> NDArray[np.int64]: ...
+    @overload
+    def sample(self, n: int, *, key: Key | None, stream: str | None) -> NDArray[np.int64]: ...
     def reconstruct(self) -> NDArray[np.float64]: ...
     def __len__(self) -> int: ...
     def __getitem__(self, j: int, /) -> tuple[Fraction, NDArray[np.int64]]: ...
@@ -288,7 +306,6 @@ def plan_ids(
     matrix: Matrix,
     codes: NDArray[Any],
     ids: Any,
-    out: NDArray[Any] | None = None,
 ) -> NDArray[Any]: ...
 def plan_respond(
     key: Key, plan: str, columns: list[str], matrix: Matrix, code: int, id: int | str | bytes

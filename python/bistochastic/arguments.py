@@ -63,8 +63,7 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
         raise
     except Exception:
         # Libraries raise all kinds of errors for objects that they cannot convert.
-        ragged = isinstance(given, list | tuple) and any(hasattr(x, "__len__") for x in given)
-        got = "rows of several lengths or kinds" if ragged else type(given).__name__
+        got = "rows of several lengths" if isinstance(given, list | tuple) else _type(given)
         raise RefusedType(name, must, got) from None
     refuse(name, "missing values", missing)
     return found
@@ -178,7 +177,7 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
     The order of a set depends on the process, so a set is rejected. If the order does not matter,
     ``unordered`` sorts the strings and numbers of a set.
     """
-    # Dict views and ordered sets have an order, and can be reversed.
+    # Dict views have an order, and can be reversed.
     is_set = isinstance(given, Set) and not isinstance(given, Reversible)
     if is_set or type(given) is _SET_ITERATOR:
         if unordered:

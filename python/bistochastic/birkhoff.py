@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from os import PathLike
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic import _core
-from bistochastic.errors import Refused
 from bistochastic.formatting import Shown
 from bistochastic.matrix import Matrix
 from bistochastic.progress import Progress, watched
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
+@final
 class Decomposition(_core.Terms, Shown):
     """A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
 
@@ -38,9 +37,6 @@ class Decomposition(_core.Terms, Shown):
 
     __slots__ = ()
 
-    def __init_subclass__(cls, **_named: object) -> NoReturn:
-        raise TypeError("type 'bistochastic.Decomposition' is not an acceptable base type")
-
     def to_npz(self, path: str | PathLike[str]) -> None:
         """Write weights and permutations to a NumPy archive, the weights also as exact fractions.
 
@@ -55,7 +51,6 @@ class Decomposition(_core.Terms, Shown):
         array([1, 1, 1], dtype=uint64)
         """
         import secrets
-        import shutil
         from pathlib import Path
 
         exact = self.exact_weights
@@ -68,16 +63,11 @@ class Decomposition(_core.Terms, Shown):
         if (residual := self.residual) is not None:
             arrays["residual"] = residual.to_dense()
         # A link stays a link: what it leads to is replaced.
-        target = Path(os.path.realpath(_core.as_path("path", path)))
-        if target.exists() and not target.is_file():
-            got = "a folder" if target.is_dir() else "something else"
-            raise Refused("path", "be a file", got)
+        target = Path(_core.as_path("path", path)).resolve()
         part = target.with_name(f".{target.name}-{secrets.token_hex(8)}")
         try:
             with part.open("xb") as file:
                 np.savez_compressed(file, allow_pickle=False, **arrays)
-            if target.exists():
-                shutil.copymode(target, part)
             part.replace(target)
         except BaseException:
             part.unlink(missing_ok=True)
@@ -99,12 +89,10 @@ def decompose_all(
     restarts: int = 1,
     progress: Progress = None,
 ) -> list[Decomposition]:
-    """Decompose several matrices at the same time, on all threads.
+    """Decompose several ``matrices`` at the same time, on all threads.
 
-    ``mass``, ``max_terms``, ``restarts``, ``progress`` and the results are those of
-    :meth:`Matrix.decompose`.
+    ``mass``, ``max_terms``, ``restarts`` and ``progress``: see :meth:`Matrix.decompose`.
 
-    >>> import bistochastic as bs
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
     [5, 1]
     """

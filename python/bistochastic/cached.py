@@ -1,7 +1,10 @@
-"""``cached``: a property that is found once and then kept, without a lock."""
+"""What results share: properties that are found once, without a lock, and equality with arrays."""
 
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar, overload
+
+import numpy as np
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -22,3 +25,27 @@ class cached(cached_property[T_co]):  # noqa: N801 - a decorator, as `property` 
         if instance is None:
             return self
         return vars(instance).setdefault(self.attrname, self.func(instance))
+
+
+class Compared:
+    """A dataclass that is equal to another with equal fields, which may be arrays."""
+
+    def __eq__(self, other: object) -> bool:
+        return _equal(self, other)
+
+    def __hash__(self) -> int:
+        own: Any = self
+        held = (getattr(self, each.name) for each in fields(own))
+        return hash(tuple(x for x in held if isinstance(x, int | str)))
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if is_dataclass(a):
+        return all(_equal(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    return bool(a == b)

@@ -48,31 +48,18 @@ def exact(x: float) -> str:
 
 
 def visible(text: str) -> str:
-    """Escape characters that cannot be printed or that change the direction of writing.
-
-    All text from others passes here before it reaches a terminal.
-    """
-    if text.isprintable():
-        return text
-    from unicodedata import category
-
-    # Spaces of other scripts do no harm.
-    return "".join(c if c.isprintable() or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
+    """Escape what cannot be printed or changes the direction of writing, before a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def visible_lines(text: str) -> str:
     """Do the same for a string of several lines, which stay lines."""
-    return text if text.isprintable() else "\n".join(map(visible, text.split("\n")))
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def shown(name: object) -> str:
     """Write a name inside a sentence: escape backquotes and what cannot be printed."""
-    try:
-        text = str(name)
-    except ValueError:
-        # Python does not write integers of thousands of digits.
-        text = f"a long {type(name).__name__}"
-    return visible(text).replace("`", r"\x60") or "''"
+    return visible(str(name)).replace("`", r"\x60") or "''"
 
 
 def prefix(columns: Iterable[str]) -> str:

@@ -3,10 +3,6 @@
 Given the true values, columns are reported independently. So the matrix of a record is the
 Kronecker product of the columns' matrices, its bits and epsilon are their sums, and Definition 2
 over the columns is Definition 3 for that product.
-
-Numbers are rounded so that privacy is never overstated: bits and beta down, epsilon up. The beta of
-several columns is a mean of their betas, weighted by log2 of their sizes. So it is never below the
-smallest of them, and 1 if all are.
 """
 
 from __future__ import annotations
@@ -35,7 +31,6 @@ class Guarantee(Shown):
     domain. ``over`` is ``"categories"`` or ``"individuals"``. ``individuals`` is the second
     guarantee of matrices over both; it is None for matrices over one of them.
 
-    >>> import bistochastic as bs
     >>> g = bs.guarantee([bs.uniform(8), bs.identity(2)])
     >>> g.definition, g.bits, g.max_bits, g.beta, g.epsilon
     (2, 3.0, 4.0, 0.75, inf)
@@ -73,14 +68,12 @@ def guarantee(
     (:meth:`Matrix.permute`). They get a guarantee of their own, in ``individuals`` of the result:
     the bits of categories and of records mean different things, so they are never added. One
     permutation serves a whole column, so a mixture hides what its weakest component hides. Epsilon
-    is infinite, because the set of numbers is published. With no other ``matrices`` the result is
-    about the individuals.
+    is infinite, because the set of numbers is published. Without ``matrices`` the result is about
+    the individuals.
 
-    Numbers are rounded so that privacy is never overstated: ``bits`` and ``beta`` down, ``epsilon``
-    up. A guarantee may stand for its column, for tools that know more about a column than its
-    matrix. The padding of a matrix, codes that are never true, is not counted.
+    ``bits`` and ``beta`` are rounded down, ``epsilon`` up. A guarantee may stand for its column.
+    The padding of a matrix, codes that are never true, is not counted.
 
-    >>> import bistochastic as bs
     >>> sex, smokes = bs.randomized_response(2, beta=0.6), bs.randomized_response(2, beta=0.8)
     >>> bs.guarantee(sex)
     <Guarantee by Definition 1 over categories: 0.6 of 1 bits, beta 0.6, epsilon 1.76551>
@@ -107,9 +100,7 @@ def guarantee(
     return replace(_add(columns), individuals=moved)
 
 
-def _one_or_several(
-    name: str, given: Matrix | Guarantee | Iterable[Matrix | Guarantee]
-) -> list[Matrix | Guarantee]:
+def _one_or_several(name: str, given: object) -> list[Matrix | Guarantee]:
     """List matrices, of which a single one may stand alone."""
     if isinstance(given, Matrix | Guarantee):
         return [given]

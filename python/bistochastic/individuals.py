@@ -1,9 +1,6 @@
 """Records as categories: a column of N records permuted or averaged by a matrix over them.
 
 The matrix is never formed. An order is an array of rows: ``order[i]`` is the row at place ``i``.
-
-With ``order="rank"`` neighbours have similar values, so a beta in ``log2 N`` overstates what is
-hidden. :func:`displacement` says how far a value moves, from the matrix alone.
 """
 
 import math
@@ -41,23 +38,19 @@ def permute(
     kind, dtype = values.dtype.kind, values.dtype
     # The type without the notes that it may hold.
     plain = dtype if kind == "T" else np.dtype(dtype.str)
+    ordered = values if rows is None else values[rows]
+    _core.require_memory("permute", 1, size, max(width, 1))
+    moved = np.empty(values.shape, plain)
     # A row of a few bytes is moved without knowing what they are, as an unsigned integer.
     if kind not in "OT" and width in (1, 2, 4, 8):
-        packed = np.require(values if rows is None else values[rows], requirements=["C", "A"])
-        _core.require_memory("permute", 1, size, width)
-        moved = np.empty(values.shape, plain)
+        packed = np.require(ordered, requirements=["C", "A"])
         given, made = (x.reshape(-1).view(np.uint8).view(f"u{width}") for x in (packed, moved))
         _core.permute_into(matrix, given, made, allow_shift, key, stream)
-        out = moved if rows is None else np.empty(values.shape, plain)
-        if rows is not None:
-            out[rows] = moved
     else:
-        places = origins = _core.origins(matrix, allow_shift, key, stream)
-        if rows is not None:
-            places = np.empty(size, dtype=np.int64)
-            places[rows] = rows[origins]
-        out = np.empty(values.shape, plain)
-        out[...] = values[places]
+        moved[...] = ordered[_core.origins(matrix, allow_shift, key, stream)]
+    out = moved if rows is None else np.empty_like(moved)
+    if rows is not None:
+        out[rows] = moved
     if kind in "fc":
         # Every NaN in the same way: its bits can hold something.
         out[np.isnan(out)] = np.nan
@@ -89,17 +82,10 @@ def average(
     numbers = arguments.finite("values", must, plain).astype(np.float64)
     rows = _order(matrix, numbers, order, key, stream)
     if rows is None:
-        return _averaged(matrix, numbers)
+        return linear.apply(matrix, numbers)
     out = np.empty_like(numbers)
-    out[rows] = _averaged(matrix, numbers[rows])
+    out[rows] = linear.apply(matrix, numbers[rows])
     return out
-
-
-def _averaged(matrix: Matrix, numbers: Array) -> Array:
-    if numbers.ndim == 2:
-        columns = [_averaged(matrix, column) for column in numbers.T]
-        return np.stack(columns, axis=1) if columns else numbers.copy()
-    return linear.apply(matrix, np.require(numbers, requirements=["C", "A"]))
 
 
 def _refuse_invertible(matrix: Matrix) -> None:
@@ -144,8 +130,7 @@ def _order(
 def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Places:
     """Sort the rows from the smallest value to the largest, equal ones in random order.
 
-    In the order of the file, neighbours with equal values would stay neighbours. So ties are
-    shuffled, under a derivation label of their own.
+    In the order of the file, neighbours with equal values would stay neighbours.
     """
     must = "be one column of values that have an order"
     plain = arguments.array("values", must, values)
@@ -158,15 +143,10 @@ def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Pla
         order = np.argsort(plain, kind="stable")
     except TypeError:
         raise RefusedType("values", must, "objects that have none") from None
-    ranked = plain[order]
-    same = np.concatenate([[False], np.asarray(ranked[1:] == ranked[:-1], dtype=bool), [False]])
-    # A run of equal values begins before the first value that equals the one before it.
-    edges = np.flatnonzero(same[1:] != same[:-1])
-    starts, ends = edges[::2], edges[1::2]
-    order, starts, lengths = (
-        np.ascontiguousarray(rows, dtype=np.int64) for rows in (order, starts, ends - starts + 1)
-    )
-    return np.asarray(_core.shuffle_ties(matrix, order, starts, lengths, key, stream))
+    _, starts, lengths = np.unique(plain[order], return_index=True, return_counts=True)
+    ties = lengths > 1
+    runs = [np.ascontiguousarray(x, np.int64) for x in (order, starts[ties], lengths[ties])]
+    return _core.shuffle_ties(matrix, runs[0], runs[1], runs[2], key, stream)
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,7 +161,6 @@ class Displacement(Shown):
       ``furthest``, the bound of all moves, are fractions of the N rows or ranks.
     * ``unmoved`` is the expected fraction of records that do not move.
 
-    >>> import bistochastic as bs
     >>> d = bs.blocks([2, 2]).displacement()
     >>> d.mean, d.p90, d.furthest, d.unmoved, d.joint_entropy
     (0.125, 0.25, 0.25, 0.5, 2.0)
@@ -202,19 +181,17 @@ class Displacement(Shown):
         joint = "not known"
         if self.joint_entropy is not None and self.joint_share is not None:
             joint = f"{self.joint_entropy:.6g} bits, {self.joint_share:.4f} of a full shuffle"
-        facts = {
-            "records": str(self.size),
-            "beta of the column": f"{math.floor(self.beta * 1e4) / 1e4:.4f}",
-            "joint entropy": joint,
-            "mean move": f"{self.mean:.4%} of all places",
-            "10% move at most": f"{self.p10:.4%}",
-            "50% move at most": f"{self.p50:.4%}",
-            "90% move at most": f"{self.p90:.4%}",
-            "all move at most": f"{self.furthest:.4%}",
-            "do not move": f"{self.unmoved:.4%} of the records",
-        }
-        width = max(map(len, facts)) + 2
-        return "\n".join(f"{name:<{width}}{text}" for name, text in facts.items())
+        facts = [
+            ["records", str(self.size)],
+            ["beta of the column", down(self.beta, 4)],
+            ["joint entropy", joint],
+            ["mean move", f"{self.mean:.4%} of all places"],
+            *([f"{q} move at most", f"{x:.4%}"] for q, x in (
+                ("10%", self.p10), ("50%", self.p50), ("90%", self.p90), ("all", self.furthest)
+            )),
+            ["do not move", f"{self.unmoved:.4%} of the records"],
+        ]  # fmt: skip
+        return "\n".join(f"{name:<20}{text}" for name, text in facts)
 
     def __repr__(self) -> str:
         return f"<Displacement of {self.size} records: beta {down(self.beta)}>"
@@ -252,7 +229,6 @@ def displacement(matrix: Matrix) -> Displacement:
 def column_beta(matrix: Matrix) -> float:
     """Return beta if one permutation serves the whole column.
 
-    >>> import bistochastic as bs
     >>> m = bs.mix([bs.identity(4), bs.uniform(4)], weights=[0.5, 0.5])
     >>> bs.measures.column_beta(m) < m.beta
     True

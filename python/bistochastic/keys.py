@@ -1,8 +1,8 @@
 """``KeySource``: the place of a key, to be read on the machine that does the work.
 
-An engine sends functions, settings and literals to its workers, and writes them into plans, logs
-and local folders on the way. A source holds a place and a fingerprint instead. Each worker reads
-the key itself, once per process, and checks its fingerprint.
+An engine sends functions and settings to its workers, and writes them into plans and logs on the
+way. A source holds a place and a fingerprint instead. Each worker reads the key itself, once per
+process, and checks its fingerprint.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from string import hexdigits
 from typing import Self
 
 from bistochastic import _core
@@ -28,7 +29,7 @@ class KeySource(Shown):
 
     Make one with :meth:`file`, :meth:`env`, :meth:`call` or :meth:`temporary`.
 
-    >>> import bistochastic as bs, tempfile, pathlib
+    >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.key"
     >>> bs.Key.from_bytes(bytes(range(32))).to_file(path)
     >>> source = bs.KeySource.file(path)
@@ -49,15 +50,16 @@ class KeySource(Shown):
     def file(cls, path: str | os.PathLike[str], *, fingerprint: str | None = None) -> Self:
         """Read the key from a file, at the same path on every machine.
 
-        Without ``fingerprint`` the file is read now, on this machine, to compute it.
+        A relative path is resolved now; the result shows it. Without ``fingerprint`` the file is
+        read now, on this machine, to compute it.
         """
         return cls._of("file", str(_absolute(path)), fingerprint)
 
     @classmethod
     def env(cls, name: str, *, fingerprint: str | None = None) -> Self:
-        """Read the key from a file whose path is in an environment variable.
+        """Read the key from the environment variable ``name``: its hexadecimal digits, or a path.
 
-        ``name`` is that of the variable, which holds the path, never the key itself. For
+        A path keeps the key out of the environment, which other programs may see or log. For
         ``fingerprint`` see :meth:`file`.
         """
         return cls._of("env", _checked("name", name), fingerprint)
@@ -66,8 +68,8 @@ class KeySource(Shown):
     def call(cls, function: str, *, fingerprint: str | None = None) -> Self:
         """Get the key from a function, ``"module:function"``, which each worker imports and calls.
 
-        Use it for keys from a vault. Write the name of the function in your own code only: a name
-        from someone else's file could run any code. For ``fingerprint`` see :meth:`file`.
+        Use it for keys from a vault. A name from someone else's file could run any code. For
+        ``fingerprint`` see :meth:`file`.
         """
         text = _checked("function", function)
         module, colon, name = text.partition(":")
@@ -80,17 +82,8 @@ class KeySource(Shown):
     def temporary(cls, directory: str | os.PathLike[str]) -> Iterator[Self]:
         """Generate a key in a file of its own, and erase the file at the end of the block.
 
-        This is ``key=None`` for an engine. All work has to be done inside the block: work that an
-        engine postpones finds no key. All workers must see ``directory``. A worker that has read
-        the key holds it in memory until the worker ends.
-
-        >>> import bistochastic as bs, tempfile, os
-        >>> folder = tempfile.mkdtemp()
-        >>> with bs.KeySource.temporary(folder) as source:
-        ...     len(os.listdir(folder))
-        1
-        >>> os.listdir(folder)
-        []
+        This is ``key=None`` for an engine. All work has to be done inside the block, and all
+        workers must see ``directory``. A worker that has read the key holds it until it ends.
         """
         import secrets
 
@@ -140,11 +133,9 @@ def read_key(key: object, *, allow_insecure: object = False) -> _core.Key:
 
     ``Key.insecure`` raises ``ValueError`` unless ``allow_insecure``, because anyone can guess it.
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
-    >>> backend.read_key(bs.Key.insecure(1), allow_insecure=True).fingerprint
+    >>> bs.backend.read_key(bs.Key.insecure(1), allow_insecure=True).fingerprint
     'insecure'
-    >>> backend.read_key(bs.Key.insecure(1))
+    >>> bs.backend.read_key(bs.Key.insecure(1))
     Traceback (most recent call last):
         ...
     bistochastic.errors.Refused: `key` must be a secret, or allow_insecure=True be said; got one
@@ -174,18 +165,18 @@ def _found(kind: str, place: str) -> _core.Key:
             raise RefusedType("key", "be a Key", f"{type(key).__name__} from {shown(place)}")
         return key
     if kind == "env":
-        path = os.environ.get(place)
-        if path is None:
-            must = f"be in a file whose path the variable {shown(place)} holds"
+        held = os.environ.get(place)
+        if held is None:
+            must = f"be in the variable {shown(place)}, as 64 hexadecimal digits or a path"
             raise Refused("key", must, "no such variable in this process")
-        if not Path(path).is_absolute():
-            # The string may be the key itself, so the message does not repeat it.
-            must = f"the variable {shown(place)} must hold the absolute path of a key file"
-            raise ValueError(f"{must}; got a string that is not an absolute path")
-        place = path
+        if len(held) == 64 and set(held) <= set(hexdigits):
+            return _core.Key.from_bytes(bytes.fromhex(held))
+        # A variable may hold a mistyped key, so no message repeats its value.
+        from_here = "" if Path(held).is_absolute() else f", looked for from {shown(Path.cwd())}"
+        place, named = held, f"the path that the variable holds{from_here}"
+    else:
+        named = shown(place)
     if not os.path.isfile(place):  # noqa: PTH113 - False if the name is too long
-        # A variable may hold anything, so the message does not repeat its value.
-        named = shown(place) if kind == "file" else "the path that the variable holds"
         raise FileNotFoundError(f"`key` must be a file on every machine; got none at {named}")
     return _core.Key.from_file(place)
 
@@ -199,10 +190,6 @@ def _absolute(path: object) -> Path:
 def _checked(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise RefusedType(name, "be a string", type(value).__name__)
-    if not value:
-        raise Refused(name, "be a string", "none")
-    try:
-        os.fsencode(value)
-    except UnicodeEncodeError:
-        raise Refused(name, "be Unicode", "half of a surrogate pair") from None
+    if not value.isprintable() or not value:
+        raise Refused(name, "be a string of printable characters", "none or others")
     return value

@@ -44,7 +44,6 @@ _MUST = "be an array of numbers"
 class Classes(Shown):
     """The class of each record.
 
-    >>> import bistochastic as bs
     >>> people = {"age": [30, 61, 31, 60], "sex": ["f", "m", "f", "m"]}
     >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "sex"], k=2)
     >>> found
@@ -61,13 +60,11 @@ class Classes(Shown):
     """The requested smallest number of records per class."""
     information_loss: float
     """100 SSE/SST: squared distances to the class means, in percent of the squared distances to the
-    overall mean, over the standardized columns that made the classes. 0 if every class holds equal
-    records, 100 for one class."""
+    overall mean, over the standardized columns that made the classes."""
     combinations: Wholes
     """The number of different records of each class, by the columns that made the classes. This is
     the paper's ``n_l``: ``bs.blocks(combinations)`` is its matrix of k-anonymity, over combinations
-    of quasi-identifiers, and ``bs.blocks(sizes)`` the one over records, which hides at least ``log2
-    k`` bits. In a class of equal records nothing is exchanged but equal values."""
+    of quasi-identifiers, and ``bs.blocks(sizes)`` the one over records."""
 
     @property
     def order(self) -> Wholes:
@@ -86,7 +83,6 @@ class Classes(Shown):
 class Microaggregation(Classes):
     """Classes and their means.
 
-    >>> import bistochastic as bs
     >>> found = bs.masking.microaggregate([1.0, 9.0, 2.0, 8.0], k=2)
     >>> found.centroids, found.values
     (array([1.5, 8.5]), array([1.5, 8.5, 1.5, 8.5]))
@@ -105,7 +101,6 @@ class Microaggregation(Classes):
 class Anatomy(Shown):
     """Two tables that share a class and nothing else.
 
-    >>> import bistochastic as bs
     >>> people = {"age": [30, 61, 31, 60], "illness": ["flu", "flu", "flu", "gout"]}
     >>> print(bs.masking.anatomize(people, quasi_identifiers=["age"], sensitive=["illness"], k=2))
     4 records in 2 classes, k = 2
@@ -139,16 +134,13 @@ class Anatomy(Shown):
         title = f"{self.records} records in {self.classes} classes, {said}"
         return f"{title}\n{table(header, rows)}\n{_MIND}"
 
-    def __repr__(self) -> str:
-        guess = f"surest guess {up(max(self.bounds.values()), 4)}, 1/k {up(1 / self.k, 4)}"
-        return f"<Anatomy: {self.records} records in {self.classes} classes, {guess}>"
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReverseMap(Shown):
     """The original in the order of the masked values, and what is left.
 
-    >>> import bistochastic as bs
     >>> found = bs.masking.reverse_map([1, 2, 3], [10, 30, 20])
     >>> found
     <ReverseMap of 3 records>
@@ -170,7 +162,6 @@ class ReverseMap(Shown):
 class PermutationDistance(Shown):
     """The number of ranks that each record was moved by.
 
-    >>> import bistochastic as bs
     >>> print(bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
     5 records, ranks moved
     column  10%  50%  90%  not moved
@@ -186,7 +177,6 @@ class PermutationDistance(Shown):
 
         The result is one number for a vector, else one for each column.
 
-        >>> import bistochastic as bs
         >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
         2.0
         """
@@ -196,24 +186,14 @@ class PermutationDistance(Shown):
     def __str__(self) -> str:
         # Quantiles, never a record.
         columns = self.distances.reshape(len(self.distances), -1)
-        rows = [
-            [str(j), *(f"{level:.6g}" for level in levels), f"{100 * still:.3g}%"]
-            for j, (levels, still) in enumerate(
-                zip(
-                    np.quantile(columns, _LEVELS, axis=0).T,
-                    (columns == 0).mean(axis=0),
-                    strict=True,
-                )
-            )
-        ]
+        rows = []
+        for j, column in enumerate(columns.T):
+            levels = (f"{level:.6g}" for level in np.quantile(column, _LEVELS))
+            rows.append([str(j), *levels, f"{100 * float((column == 0).mean()):.3g}%"])
         header = ["column", *(f"{100 * level:g}%" for level in _LEVELS), "not moved"]
         return f"{len(columns)} records, ranks moved\n{table(header, rows)}"
 
-    def __repr__(self) -> str:
-        half = np.quantile(self.distances, 0.5, axis=0)
-        least, most = f"{half.min():.6g}", f"{half.max():.6g}"
-        median = least if least == most else f"{least} to {most}"
-        return f"<PermutationDistance: {len(self.distances)} records, median {median} ranks>"
+    __repr__ = __str__
 
 
 def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
@@ -226,22 +206,16 @@ def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
     hold ``k`` to ``2k - 1`` records. If distances are equal, the earlier record is chosen, so the
     same table always gives the same classes, on any number of threads.
 
-    The classes reveal which values are similar, so they depend on the data: publish them only with
-    what they protect. ``bs.blocks(found.sizes)`` is the matrix that shuffles or averages inside the
-    classes; ``found.order`` lists the records in the order of its rows.
+    The classes reveal which values are similar: publish them only with what they protect.
+    ``bs.blocks(found.sizes)`` is the matrix that shuffles or averages inside the classes;
+    ``found.order`` lists the records in the order of its rows. Many records take minutes.
 
-    NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``. Many records take minutes.
-
-    >>> import bistochastic as bs
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
     >>> found = bs.masking.microaggregate(incomes, k=3)
     >>> found
     <Microaggregation: 7 records in 2 classes of 3 to 4, information loss 29.71%>
     >>> found.values
     array([21.  , 21.  , 60.75, 21.  , 60.75, 60.75, 60.75])
-    >>> m = bs.blocks(found.sizes)
-    >>> bool((m.average(np.array(incomes), order=found.order) == found.values).all())
-    True
     """
     k, given = _core.as_whole("k", k, 2), _vector_or_table("X", X)
     columns = given.reshape(len(given), -1)
@@ -251,9 +225,7 @@ def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
     rows = columns.astype(np.float64)
     found = _group(rows, [_NUMBER] * rows.shape[1], k)
     means = _core.class_means(rows, found.classes, found.sizes)
-    centroids = means[:, 0] if given.ndim == 1 else means
-    centroids.setflags(write=False)
-    return Microaggregation(**vars(found), centroids=centroids)
+    return Microaggregation(**vars(found), centroids=means[:, 0] if given.ndim == 1 else means)
 
 
 def k_anonymous_classes(columns: Mapping[Any, Any], *, quasi_identifiers: Names, k: int) -> Classes:
@@ -269,7 +241,6 @@ def k_anonymous_classes(columns: Mapping[Any, Any], *, quasi_identifiers: Names,
     Classes do not protect anything themselves. Hide values inside them, as :func:`anatomize` does,
     or as the matrix ``bs.blocks(found.sizes)`` does for the records in the order ``found.order``.
 
-    >>> import bistochastic as bs
     >>> people = {
     ...     "age": [25, 62, 27, 60, 26, 61],
     ...     "town": ["A", "B", "A", "B", "A", "A"],
@@ -294,32 +265,26 @@ def anatomize(
 ) -> Anatomy:
     """Divide a table in two: people with their classes, and classes with their sensitive values.
 
-    ``columns`` maps names to columns: arrays or lists. ``quasi_identifiers`` and
-    ``sensitive`` name some of them. The first table has the quasi-identifiers, unchanged, the
-    second the sensitive columns. Both have a column ``class``. Other columns are left out. Rows
-    are in a random order and classes have random numbers.
+    ``columns`` maps names to columns: arrays or lists. The first table has the
+    ``quasi_identifiers``, unchanged, the second the ``sensitive`` columns. Both have a column
+    ``class``. Rows are in a random order and classes have random numbers.
 
     Anyone who finds a person in the first table knows the class, and guesses its most frequent
     value. With ``k`` records in a class the probability of a right guess is not ``1/k``: if all
     have the same value, the guess is certain. So look at :attr:`Anatomy.bounds`, the probability of
     the surest guess over all classes, or print the result, which shows it next to ``1/k``.
 
-    That guess uses only the class. The quasi-identifiers are unprotected. If they are correlated
-    with the sensitive value, as an income is with a tax, they order the people of a class and allow
-    surer guesses than any bound here.
+    The quasi-identifiers are unprotected. If they are correlated with the sensitive value, as an
+    income is with a tax, they allow surer guesses than any bound here.
 
     With ``l``, classes hold ``l`` or more records of different values, so no guess by the class is
     surer than ``1/l``. This requires one sensitive column, and ``k`` of at most ``l``; a value in
     more than one of ``l`` records is rejected. These classes are random and ignore the
     quasi-identifiers. Without ``l``, :func:`k_anonymous_classes` makes classes of similar records.
 
-    A row of the second table has the values of one person in all sensitive columns. Anyone who
-    knows one of them may find the others.
-
     With a ``key``, ``stream`` names its use, and the same table gives the same result. Anyone with
     the key can join the two tables again.
 
-    >>> import bistochastic as bs
     >>> people = {
     ...     "age": [25, 62, 27, 60, 26, 61],
     ...     "town": ["A", "B", "A", "B", "A", "B"],
@@ -335,22 +300,15 @@ def anatomize(
     ---------  ------------  ------
     illness          0.6667  0.3334
     This guess uses only the class: columns correlated with the value allow surer guesses.
-    >>> tables.quasi_identifiers["class"]
-    array([0, 0, 0, 1, 1, 1])
-    >>> bs.masking.anatomize(
-    ...     people, quasi_identifiers=["age", "town"], sensitive="illness", k=2, l=2
-    ... ).bounds
-    {'illness': 0.5}
     """
     k = _core.as_whole("k", k, 2)
     read = _columns(columns)
     records = len(next(iter(read.values())))
     known = _named("quasi_identifiers", quasi_identifiers, read)
     hidden = _named("sensitive", sensitive, read)
-    for i, name in enumerate(hidden):
-        if name in known:
-            must = "name other columns than `quasi_identifiers`"
-            raise Refused("sensitive", must, f"one of them at position {i}")
+    if both := [i for i, name in enumerate(hidden) if name in known]:
+        must = "name other columns than `quasi_identifiers`"
+        raise Refused("sensitive", must, f"one of them at position {both[0]}")
     if _CLASS in (*known, *hidden):
         must = f"have no {_CLASS!r} among those that are named"
         raise Refused("columns", must, "one, which the tables have too")
@@ -388,7 +346,6 @@ def reverse_map(x: ArrayLike, y: ArrayLike) -> ReverseMap:
     Records with equal ``y`` are ordered by ``x``, so ties never look like protection. A release
     that has the values of the original in another order is its own ``z``.
 
-    >>> import bistochastic as bs
     >>> incomes = [20_000, 31_000, 54_000, 90_000]
     >>> masked = [20_500, 90_100, 31_000, 53_900]
     >>> found = bs.masking.reverse_map(incomes, masked)
@@ -408,11 +365,7 @@ def permutation_distance(x: ArrayLike, y: ArrayLike) -> PermutationDistance:
     file does not matter. Print the result for quantiles, or call
     :meth:`PermutationDistance.quantile`.
 
-    >>> import bistochastic as bs
-    >>> found = bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
-    >>> found
-    <PermutationDistance: 4 records, median 0.75 ranks>
-    >>> found.distances
+    >>> bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20]).distances
     array([0. , 1.5, 0. , 1.5])
     """
     original, masked = _same_shape(x, y)
@@ -457,8 +410,6 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
         codes = np.unique(column, return_inverse=True)[1]
         seen = np.unique(seen * (codes.max() + 1) + codes, return_inverse=True)[1]
     different = np.bincount(classes[np.unique(seen, return_index=True)[1]]).astype(np.int64)
-    for array in (classes, sizes, different):
-        array.setflags(write=False)
     return Classes(classes, sizes, k, loss, different)
 
 

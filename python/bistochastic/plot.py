@@ -26,7 +26,7 @@ from bistochastic.choose.compare import tradeoff as points_of
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Estimate
 from bistochastic.families import BY_BETA
-from bistochastic.formatting import down, spoken, up
+from bistochastic.formatting import down, spoken
 from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _PANELS = {
     "truthfulness": "truthful probability: high is useful",
     "epsilon": "epsilon: low is safe",
     "standard_error": "standard error: low is useful",
-    "expected_cost": "mean distance: low is useful",
+    "expected_cost": "mean distance in steps: low is useful",
 }
 # The epsilons and the families of `choices`.
 _EPSILONS = tuple(0.25 * step for step in range(1, 25))
@@ -69,24 +69,14 @@ def heatmap(
 ) -> Figure:
     """Draw the probabilities of a matrix as colours: true categories down, reported ones across.
 
-    White means a probability of exactly 0: the reported value rules out the true one.
+    White means a probability of exactly 0: the reported value rules out the true one. A logarithmic
+    ``scale`` distinguishes small entries, down to a millionth of the largest. ``categories`` are
+    the names of the codes in their order, of which about 30 are shown; up to 12 get numbers in
+    their cells, and at most 4096 are accepted. ``axes`` are matplotlib axes to draw into.
 
-    * ``scale`` is ``"linear"`` or ``"log"``. A logarithmic scale distinguishes small entries, but
-      blurs a matrix that is mostly truthful. All entries below a millionth of the largest share its
-      lightest colour.
-    * ``categories`` are their names, in the order of their codes. Only about 30 are shown.
-    * ``axes`` are matplotlib axes to draw into. Without them a figure is made.
-
-    Numbers are written into the cells up to 12 categories. At most 4096 categories are accepted.
-
-    >>> import bistochastic as bs
     >>> figure = bs.plot.heatmap(bs.geometric(12, beta=0.6))
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
     ('reported', 'true')
-    >>> bs.plot.heatmap(bs.uniform(5000))
-    Traceback (most recent call last):
-        ...
-    bistochastic.errors.Refused: `matrix` must have at most 4096 categories for a heat map; got 5000
     """
     if not isinstance(matrix, Matrix):
         raise RefusedType("matrix", "be a matrix", type(matrix).__name__)
@@ -131,14 +121,7 @@ def heatmap(
     ax.set_yticks(range(0, n, every), names, fontsize="small")
     ax.set_xlabel("reported")
     ax.set_ylabel("true")
-    # The colour bar says what infinite means, so the title need not.
-    lead, top = ("", "") if matrix.is_exact else ("at least ", "at most ")
-    noun = "category" if n == 1 else "categories"
-    infinite = math.isinf(matrix.epsilon)
-    epsilon = "infinite" if infinite else f"{top}{up(matrix.epsilon, _DIGITS)}"
-    said = f"beta {lead}{down(matrix.beta, _DIGITS)}, epsilon {epsilon}"
-    title = f"{spoken(matrix.family)}, {n:,} {noun}\n{said}"
-    ax.set_title(title, loc="left", fontsize="medium")
+    ax.set_title(repr(matrix)[8:-1].replace(": ", "\n"), loc="left", fontsize="medium")
     return _figure_of(ax)
 
 
@@ -149,7 +132,6 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     proportion of reported values. A circle may be outside its bar if the method is biased. ``axes``
     are matplotlib axes to draw the ``estimate`` into.
 
-    >>> import bistochastic as bs
     >>> found = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
     >>> figure = bs.plot.estimate(found)
     >>> figure.axes[0].get_xlabel()
@@ -191,27 +173,19 @@ def tradeoff(
 
     The numbers come from :func:`bistochastic.tradeoff`, which explains ``size``, ``families``,
     ``betas`` and ``records``. ``against`` picks the panels: ``"truthfulness"``, ``"epsilon"``,
-    ``"standard_error"``, ``"expected_cost"``. Points are at the stated beta.
+    ``"standard_error"``, ``"expected_cost"`` for ordered categories. Points are at the stated beta.
 
-    The last panel is for ordered categories: how many steps a reported category is from the true
-    one on average.
+    An infinite epsilon is drawn at the top edge. If a family cannot reach some beta, the legend
+    says its largest. A singular matrix leaves a gap among the standard errors, whose dotted line is
+    the error without any protection. ``axes`` are as many matplotlib axes as panels.
 
-    * An infinite epsilon is drawn at the top edge. An epsilon of 0 is not drawn: the scale is
-      logarithmic.
-    * If a family cannot reach some beta, the legend says its largest beta.
-    * A singular matrix leaves a gap among the standard errors. The dotted line there is the error
-      without any protection.
-
-    ``axes`` are as many matplotlib axes as panels. Without them a figure is made.
-
-    >>> import bistochastic as bs
     >>> figure = bs.plot.tradeoff(12, betas=[0.3, 0.6, 0.9])
     >>> for axes in figure.axes:
     ...     print(axes.get_title(loc="left"))
     truthful probability: high is useful
     epsilon: low is safe
     standard error: low is useful
-    mean distance: low is useful
+    mean distance in steps: low is useful
     """
     must, single = f"hold names out of {', '.join(_PANELS)}", isinstance(against, str)
     panels = [against] if single else items("against", must, against, unordered=True)
@@ -230,8 +204,6 @@ def tradeoff(
     for ax, name in zip(all_axes, panels, strict=True):
         # Labels of a caller's own are left as they are.
         _panel(ax, name, curves, own=hasattr(families, "items"))
-        if name == "expected_cost":
-            ax.set_ylabel("steps", fontsize="small")
         if name == "standard_error":
             error = math.sqrt(size - 1) / (size * math.sqrt(records))
             ax.axhline(error, color=_QUIET, linestyle=":", linewidth=1.2, label="_unprotected")
@@ -240,12 +212,8 @@ def tradeoff(
                     color=_QUIET)  # fmt: skip
     if axes is None:
         handles, lines = all_axes[0].get_legend_handles_labels()
-        # Long names need two columns, so the legend is not wider than the panels.
-        wide = sum(map(len, lines)) > 90
-        figure.legend(
-            handles, lines, loc="outside lower center", ncols=min(2 if wide else 4, len(lines)),
-            frameon=False, fontsize="small",
-        )  # fmt: skip
+        figure.legend(handles, lines, loc="outside lower center", ncols=min(2, len(lines)),
+                      frameon=False, fontsize="small")  # fmt: skip
         figure.suptitle(f"{size:,} categories, at equal beta", x=0.01, ha="left", fontsize="medium")
     else:
         all_axes[-1].legend(fontsize="small", edgecolor="none")
@@ -299,11 +267,9 @@ def choices(
 
     Three panels: the mean distance between reported and true categories by epsilon, the same by
     beta, and the standard error of a proportion by epsilon with :func:`difference_set`. A dot marks
-    the best family. Lines that coincide are drawn with different widths. ``size`` is at most 4096.
-    ``epsilons``, ``betas`` and ``records`` replace the usual ones, ``axes`` are three matplotlib
-    axes to draw into.
+    the best family. ``size`` is at most 4096. ``epsilons``, ``betas`` and ``records`` replace the
+    usual ones, ``axes`` are three matplotlib axes to draw into.
 
-    >>> import bistochastic as bs
     >>> figure = bs.plot.choices(8, epsilons=[1, 2], betas=[0.3, 0.6])
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['mean distance by epsilon', 'mean distance by beta', 'standard error by epsilon']
@@ -322,13 +288,26 @@ def choices(
         ("standard error by epsilon", "epsilon", "standard_error", asked),
     )
     listed = _axes_for(axes, 11.0, 3.9, panels=3, columns=3)
+    looks = {name: i for i, name in enumerate(dict.fromkeys((*_BY_EPSILON, *_BY_BETA)))}
     for ax, (title, x, y, some) in zip(listed, panels, strict=True):
         curves: dict[str, list[tuple[float, float]]] = {}
+        best: dict[float, tuple[float, str]] = {}
         for point in some:
             value = getattr(point, y)
             if value is not None:
                 curves.setdefault(point.family, []).append((point.asked, value))
-        _mark_best(ax, curves)
+                # Of lines that coincide the first is marked.
+                if value < best.get(point.asked, (math.inf, ""))[0] * (1 - 1e-9):
+                    best[point.asked] = value, point.family
+        for place, (family, pairs) in enumerate(curves.items()):
+            style = _STYLES[looks[family]] if place else "-"
+            ax.plot(*zip(*pairs, strict=True), color=COLOURS[looks[family]], label=spoken(family),
+                    linewidth=_WIDTHS[place], linestyle=style, zorder=2 + place)  # fmt: skip
+        for at, (value, family) in best.items():
+            ax.plot(at, value, "o", color=COLOURS[looks[family]], markersize=4.5,
+                    markeredgecolor="white", zorder=9, label="_best")  # fmt: skip
+        if curves:
+            ax.legend(fontsize="small", frameon=False)
         if y == "standard_error":
             ax.set_yscale("log")
         ax.set_xlabel(x)
@@ -340,34 +319,10 @@ def choices(
     return figure
 
 
-def _mark_best(ax: Axes, curves: Mapping[str, Sequence[tuple[float, float]]]) -> None:
-    """Draw a line for each family, and a dot on the lowest at each place."""
-    best: dict[float, tuple[float, str]] = {}
-    looks = {name: i for i, name in enumerate(dict.fromkeys((*_BY_EPSILON, *_BY_BETA)))}
-    for place, (family, pairs) in enumerate(curves.items()):
-        ax.plot(
-            *zip(*pairs, strict=True), color=COLOURS[looks[family]], label=spoken(family),
-            linewidth=_WIDTHS[place], linestyle=_STYLES[looks[family]] if place else "-",
-            zorder=2 + place,
-        )  # fmt: skip
-        for at, value in pairs:
-            # Of lines that coincide the first is marked.
-            if value < best.get(at, (math.inf, ""))[0] * (1 - 1e-9):
-                best[at] = value, family
-    for at, (value, family) in best.items():
-        ax.plot(at, value, "o", color=COLOURS[looks[family]], markersize=4.5,
-                markeredgecolor="white", zorder=9, label="_best")  # fmt: skip
-    if curves:
-        ax.legend(fontsize="small", frameon=False)
-
-
 def _axes_for(
     axes: object, width: float, height: float, *, panels: int = 1, columns: int = 1
 ) -> list[Axes]:
-    """List a caller's axes, as many as there are panels, or those of a new figure, row by row.
-
-    Pyplot does not know the new figure.
-    """
+    """List a caller's axes, or those of a new figure, row by row, which pyplot does not know."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
@@ -384,12 +339,9 @@ def _axes_for(
         for spare in made[panels:]:
             spare.remove()
         return made[:panels]
-    must = f"be {'' if panels == 1 else f'{panels} '}matplotlib axes"
-    grid = axes.ravel() if isinstance(axes, np.ndarray) else axes
-    listed = [axes] if isinstance(axes, Axes) else items("axes", must, grid)
+    listed = list(np.ravel(np.asarray(axes, dtype=object)))
     if len(listed) != panels or not all(isinstance(one, Axes) for one in listed):
-        got = f"{len(listed)} axes" if listed else type(axes).__name__
-        raise RefusedType("axes", must, got)
+        raise RefusedType("axes", f"be matplotlib axes, {panels} in number", type(axes).__name__)
     return listed
 
 

@@ -83,9 +83,7 @@ def quiet() -> Iterator[bool]:
 
     Gives whether a caller is quiet already: then an outer call has the bar, or wants none.
 
-    >>> import bistochastic as bs
-    >>> from bistochastic import backend
-    >>> with backend.quiet() as inside:
+    >>> with bs.backend.quiet() as inside:
     ...     terms = bs.uniform(3).decompose()
     >>> inside
     False
@@ -123,8 +121,7 @@ def interruptible(size: int, call: Callable[..., T], *arguments: object) -> T:
 
     LAPACK does not look at signals, and Python raises them on the main thread only. So the main
     thread waits, and an interrupt ends the waiting. The call itself goes on in the background to
-    its end; its result is not read, and its memory is freed then. A process that exits
-    meanwhile waits for it: a thread cut off inside LAPACK would keep the process from ending.
+    its end, and a process that exits meanwhile waits for it.
     """
     if size <= SMALL or threading.current_thread() is not threading.main_thread():
         return call(*arguments)
@@ -140,11 +137,7 @@ def interruptible(size: int, call: Callable[..., T], *arguments: object) -> T:
         finally:
             done.set()
 
-    try:
-        threading.Thread(target=work, name="bistochastic-lapack").start()
-    except RuntimeError:
-        # No thread is to be had: without one, rather than not at all.
-        work()
+    threading.Thread(target=work, name="bistochastic-lapack").start()
     while not done.wait(0.05):
         pass
     if raised:

@@ -45,9 +45,9 @@ _SLACK = 10**12
 class TTransforms(Shown):
     """The result of :func:`t_transforms`: a relabelling if it is needed, then T-transforms.
 
-    >>> import bistochastic as bs
-    >>> bs.theory.t_transforms([8, 3, 1], [5, 4, 3])
-    <TTransforms of 3 codes: 2 T-transforms>
+    >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
     """
 
     targets: tuple[int, ...]
@@ -63,17 +63,12 @@ class TTransforms(Shown):
 
     def __repr__(self) -> str:
         after = " after a relabelling" if self.relabels else ""
-        many = "" if len(self.steps) == 1 else "s"
-        counted = f"{len(self.targets)} codes: {len(self.steps)} T-transform{many}"
-        return f"<TTransforms of {counted}{after}>"
+        return f"<TTransforms of {len(self.targets)} codes: {len(self.steps)} steps{after}>"
 
     def apply(self, p: Vector) -> list[Fraction | int]:
         """Compute ``P^T p`` exactly, step by step, without the matrix.
 
-        >>> import bistochastic as bs
         >>> found = bs.theory.t_transforms([5, 3, 1], [4, 3, 2])
-        >>> found.apply([5, 3, 1])
-        [4, 3, 2]
         >>> found.apply([0, 0, 1])
         [Fraction(1, 4), 0, Fraction(3, 4)]
         """
@@ -89,10 +84,6 @@ class TTransforms(Shown):
         """List the matrices in order. If codes are relabelled, a permutation comes first.
 
         Every ``keep`` must have a denominator below 2^63.
-
-        >>> import bistochastic as bs
-        >>> [m.family for m in bs.theory.t_transforms([1, 3, 8], [5, 4, 3]).matrices()]
-        ['permutation', 't_transform', 't_transform']
         """
         first = [families.permutation(self.targets)] if self.relabels else []
         return first + [
@@ -100,13 +91,7 @@ class TTransforms(Shown):
         ]
 
     def to_matrix(self) -> Matrix:
-        """Return the bistochastic matrix: the product of :meth:`matrices`, at most 33 of them.
-
-        >>> import bistochastic as bs
-        >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
-        array([[0.5, 0.5],
-               [0.5, 0.5]])
-        """
+        """Return the bistochastic matrix: the product of :meth:`matrices`, at most 33 of them."""
         factors = self.matrices() or [families.identity(len(self.targets))]
         # Pairs of pairs, since composites nest only so deep.
         while len(factors) > 1:
@@ -121,16 +106,11 @@ def majorizes(p: Vector, q: Vector) -> bool:
     For every ``n``, the ``n`` largest entries of ``p`` must sum to at least as much as the ``n``
     largest of ``q``. Negative numbers are allowed.
 
-    Integers of any size and fractions are compared exactly, so give counts if you can. Floats
-    are summed exactly too, but proportions hardly ever have exactly the same sum. So with floats a
-    difference of up to 1e-12 of the sum of the absolute values is ignored.
+    Integers of any size and fractions are compared exactly, so give counts if you can. With floats
+    a difference of up to 1e-12 of the sum of the absolute values is ignored.
 
-    >>> import bistochastic as bs
     >>> bs.theory.majorizes([3, 1, 0], [2, 1, 1]), bs.theory.majorizes([2, 1, 1], [3, 1, 0])
     (True, False)
-    >>> p, m = [0.7, 0.2, 0.1], bs.randomized_response(3, beta=0.5)
-    >>> bs.theory.majorizes(p, m.to_dense().T @ p)
-    True
     """
     return not _against(*_as_integers(p, q))
 
@@ -140,23 +120,16 @@ def t_transforms(p: Vector, q: Vector) -> TTransforms:
 
     So ``result.apply(p) == q``, exactly: ``p`` and ``q`` hold integers and fractions, no floats. A
     T-transform moves two entries towards each other, or swaps them, see :func:`t_transform`. ``p``
-    must majorize ``q``, see :func:`majorizes`. The search takes O(r log r) steps, and no matrix is
-    formed.
+    must majorize ``q``. The search takes O(r log r) steps, and no matrix is formed.
 
-    If ``p`` and ``q`` are in the same order, T-transforms are enough. In other orders ``len(p) -
-    1`` T-transforms may not be: no three lead from (0, 9, 5, 3) to (8, 1, 2, 6). So
-    ``result.targets`` relabels the codes first.
+    If ``p`` and ``q`` are in other orders, ``len(p) - 1`` T-transforms may not be enough: no three
+    lead from (0, 9, 5, 3) to (8, 1, 2, 6). So ``result.targets`` relabels the codes first.
 
-    >>> import bistochastic as bs
     >>> bs.theory.t_transforms([3, 1], [2, 2]).steps
     ((0, 1, Fraction(1, 2)),)
     >>> found = bs.theory.t_transforms([0, 9, 5, 3], [8, 1, 2, 6])
     >>> found.relabels, found.apply([0, 9, 5, 3])
     (True, [8, 1, 2, 6])
-    >>> bs.theory.t_transforms([2, 1, 1], [3, 1, 0])
-    Traceback (most recent call last):
-        ...
-    bistochastic.errors.Refused: `p` must majorize `q`; got less in the largest of `p` than of `q`
     """
     x, y, floats = _as_integers(p, q, exact=True)
     against = _against(x, y, floats)
@@ -206,11 +179,8 @@ def _against(x: list[int], y: list[int], floats: bool) -> str:
     ahead = list(accumulate(a - b for a, b in falling))
     if abs(ahead[-1]) > slack:
         return "sums that differ"
-    first = next((n for n, by in enumerate(ahead) if by < -slack), None)
-    if first is None:
-        return ""
-    largest = "the largest" if first == 0 else f"the {first + 1} largest"
-    return f"less in {largest} of `p` than of `q`"
+    first = next((n for n, by in enumerate(ahead, 1) if by < -slack), None)
+    return "" if first is None else f"less in the {first} largest of `p` than of `q`"
 
 
 def _numbers_in(name: str, given: Any, exact: bool = False) -> list[Number]:

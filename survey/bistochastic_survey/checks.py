@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Reversible, Set
+from collections.abc import Callable, Iterator, Reversible, Set
 from contextlib import suppress
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,14 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.wording import shown
 
 Array = NDArray[np.float64]
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Several(Protocol[T_co]):
+    """Things one after the other, for type checkers: a string is one thing."""
+
+    def __contains__(self, item: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[T_co]: ...
 
 
 def _kind(given: Any) -> str:

@@ -245,6 +245,7 @@ def test_every_argument_that_takes_several_is_tried() -> None:
 def test_containers_with_an_order_are_accepted() -> None:
     family: Any = "randomized_response"
     listed = sv.Categorical("x", ["b", "a"], family, beta=0.6)
+    given: Any
     for given in (
         {"b": 1, "a": 2},
         {"b": 1, "a": 2}.keys(),
@@ -252,6 +253,7 @@ def test_containers_with_an_order_are_accepted() -> None:
         collections.deque(["b", "a"]),
     ):
         assert sv.Categorical("x", given, family, beta=0.6) == listed
+    wrong: Any
     for wrong in ({"b", "a"}, frozenset("ba"), iter({"b", "a"})):
         with pytest.raises(TypeError, match=r"`categories` must be a list .*, in an order; got"):
             sv.Categorical("x", wrong, family, beta=0.6)

@@ -88,11 +88,11 @@ loose: Any = bs
 D = bs.identity(2).decompose()
 BIG = bs.geometric(5000, beta=0.5)
 BAD: list[tuple[Any, type[Exception], str]] = [
-    (lambda: bs.uniform(3).sample_permutation(key=KEY), ValueError, "`stream` must name"),
+    (lambda: bs.uniform(3).sample_permutation(key=KEY), ValueError, "`stream` must name"),  # type: ignore[call-overload]
     (lambda: loose.uniform(3).sample_permutation(key=b"x"), TypeError, "`key` must be a Key"),
     (lambda: BIG.sample_permutation(), ValueError, "`size` must be at most 4096"),
     (lambda: D.sample(-1), ValueError, "`n` must be an integer"),
-    (lambda: D.sample(1, key=KEY), ValueError, "`stream` must name"),
+    (lambda: D.sample(1, key=KEY), ValueError, "`stream` must name"),  # type: ignore[call-overload]
 ]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from bistochastic import _core, arguments, structure
 from bistochastic import linear as operators
 from bistochastic.arguments import Array
-from bistochastic.cached import cached
+from bistochastic.cached import Compared, cached
 from bistochastic.errors import Refused
 from bistochastic.estimate import always_valid as every_look
 from bistochastic.estimate import intervals
@@ -60,7 +60,7 @@ class Axis(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate(Shown):
+class Estimate(Compared, Shown):
     """Estimated frequencies of the original, with their errors.
 
     ``frequencies`` and ``counts`` come from the requested method. Errors and intervals always

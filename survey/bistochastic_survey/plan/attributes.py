@@ -332,7 +332,7 @@ class Categorical(Coded):
     def __init__(
         self,
         column: str,
-        categories: Iterable[Label],
+        categories: checks.Several[Label],
         family: Family | None = None,
         *,
         matrix: Matrix | None = None,
@@ -388,7 +388,7 @@ class Joint(Coded):
     def __init__(
         self,
         columns: Sequence[str],
-        categories: Iterable[Iterable[Label]],
+        categories: Iterable[checks.Several[Label]],
         family: Family | None = None,
         *,
         matrix: Matrix | None = None,

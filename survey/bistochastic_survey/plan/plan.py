@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack, get_args, overload
 
 from bistochastic import Key, KeySource
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
@@ -38,8 +38,21 @@ if TYPE_CHECKING:
     from bistochastic_survey.release.waves import Wave
 
 
+class HasColumns(Protocol):
+    """A frame of any library, for type checkers."""
+
+    @property
+    def columns(self) -> Any: ...  # noqa: D102
+
+
+class HasArrow(Protocol):
+    """Another table that Arrow can read, for type checkers."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
 # The container of a table's columns: the result has the same type.
-FrameT = TypeVar("FrameT")
+FrameT = TypeVar("FrameT", bound="HasColumns | HasArrow | Mapping[Any, Any]")
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -99,7 +99,7 @@ class BatchFunction(Shown):
         self._check(batch, "RecordBatch")
         return self._protected(opened(batch), self.key.read())
 
-    def table(self, table: pa.Table) -> Any:
+    def table(self, table: pa.Table) -> pa.Table:
         """Protect a table of pyarrow."""
         self._check(table, "Table")
         key = self.key.read()

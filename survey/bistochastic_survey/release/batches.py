@@ -8,7 +8,6 @@ row is independent; batches have the same length, and do not show the batches of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import pyarrow as pa
 
@@ -163,7 +162,7 @@ class ProtectedBatches(Shown):
         """Return the remaining batches as a pyarrow ``RecordBatchReader``."""
         return pa.RecordBatchReader.from_batches(self.schema, self._batches)
 
-    def read_all(self) -> Any:
+    def read_all(self) -> pa.Table:
         """Read the remaining batches into one table."""
         return self.to_reader().read_all()
 

@@ -493,7 +493,7 @@ ONE_OF = {
     "k_anonymous": ("k", "beta", "share"),
     "geometric": ("temperature", "beta", "epsilon"),
     "gibbs": ("temperature", "beta"),
-    "difference_set": ("epsilon", "beta"),
+    "difference_set": ("epsilon",),
     "optimal": ("beta", "epsilon", "row_beta", "column_beta"),
     "allocate": ("beta", "epsilon"),
     "tridiagonal": ("alphas", "beta"),

@@ -243,7 +243,8 @@ def test_any_library_with_the_arrow_interface_is_read(shuffle: bool) -> None:
     assert [a.columns for a in sv.Plan.for_frame(Stream(table.select(["y"])), beta=0.5,
             codebook={"y": [0, 1]}).attributes] == [("y",)]  # fmt: skip
     [batch] = table.combine_chunks().to_batches()
-    assert plan.protect(Batch(batch), **options).data == want
+    one: Any = Batch(batch)
+    assert plan.protect(one, **options).data == want
 
 
 def test_a_column_with_the_arrow_interface_is_no_table() -> None:

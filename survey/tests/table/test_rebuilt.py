@@ -877,7 +877,7 @@ class Foreign:
 
 def test_what_has_no_door_is_refused() -> None:
     with pytest.raises(TypeError, match=r"`frame` must be a pandas or polars frame.*; got Foreign"):
-        plan_of().protect(Foreign())
+        plan_of().protect(Foreign())  # type: ignore[type-var]
     kind = pa.dense_union([pa.field("a", pa.int8())])
     union = pa.UnionArray.from_dense(
         pa.array([0] * ROWS, pa.int8()), pa.array(range(ROWS), pa.int32()),
