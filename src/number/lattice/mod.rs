@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::number::dd::{Dd, RELATIVE_ERROR};
 use crate::system::memory;
 
-pub use rounding::{round_even, round_number, round_vector};
+pub use rounding::{Rounded, round_even, round_number, round_vector};
 
 /// Units of the grid: an entry is an integer of them, a line sums to all of them.
 pub const GRID: u64 = 1 << 53;
