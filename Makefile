@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_COMPILE := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all python test-oldest test-alone fuzz mutants sanitize bench bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test test-all python test-oldest test-alone fuzz mutants sanitize bench bench-short bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml survey/pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -147,7 +147,12 @@ families: build-test
 golden: build-test
 	$(BIN)/python tools/golden.py
 
-bench: build-bench
+# What README and docs/reference/performance.md publish: at most ten minutes.
+bench-short: build-bench
+	$(BIN)/python benches/performance.py
+
+bench: bench-short
+	$(BIN)/python benches/frequency.py
 	$(BIN)/python benches/compare.py
 	$(BIN)/python benches/randomize.py
 	$(BIN)/python benches/ids.py
@@ -161,7 +166,7 @@ bench: build-bench
 	$(BIN)/python benches/protect.py
 	$(BIN)/python benches/units.py
 	$(BIN)/python benches/audit.py
-	$(BIN)/python benches/report.py
+	$(BIN)/python benches/pages.py
 	$(BIN)/python benches/choose.py
 	$(BIN)/python benches/clients.py
 	$(MAKE) bench-engines
@@ -169,13 +174,15 @@ bench: build-bench
 # Needs adult.csv (UCI) in the folder that BISTOCHASTIC_DATA names.
 adult: build-bench
 	$(BIN)/python benches/adult.py --plot docs/pictures/adult.png > .venv/adult.md
-	mv .venv/adult.md docs/explanation/adult.md
+	sed -i '/^## Methods compared on census data/,$$d' docs/explanation/estimation.md
+	cat .venv/adult.md >> docs/explanation/estimation.md
 
 # Coverage of intervals over keys and resamples of Adult and of a household survey; needs adult.csv and
 # sdcmicro_testdata.csv in the same folder.
 study: build-test
 	$(BIN)/python benches/coverage.py
 	$(BIN)/python benches/households.py
+	$(BIN)/python benches/levels.py
 
 # Needs census.csv (CASC) in the same folder; writes the table of docs/howto/numeric.md.
 census: build-bench

@@ -1,6 +1,6 @@
 """Joint tables of the Adult census from attributes randomized one by one: ``make adult``.
 
-Writes a Markdown page: docs/explanation/adult.md.
+Writes Markdown: the last section of docs/explanation/estimation.md.
 
 Each of eight attributes is randomized on its own: the truth with probability p, otherwise a
 uniform category. Of every pair the table is estimated, and random subsets of its cells are
@@ -240,9 +240,9 @@ def draw_picture(path: Path, betas: list[float], medians: dict[str, list[float]]
     Image.open(drawn).convert("RGB").quantize(64).save(path, optimize=True)
 
 
-HEAD = """# Compare estimation methods on census data
+HEAD = """## Methods compared on census data
 
-`make adult` writes this page from eight columns of the Adult census (1994, {records:,} records).
+`make adult` writes this section from eight columns of the Adult census (1994, {records:,} records).
 Each column is randomized separately: the true value with probability p, otherwise a random
 category. The joint table of every pair of columns is then estimated from the reported values.
 The error is |estimate - true count| / true count, for counts of random sets of cells. The table

@@ -1,9 +1,6 @@
-"""Choosing against other packages: convex programs, difference sets, budgets and errors."""
+"""Choosing against other packages: convex programs, difference sets, budgets."""
 
 from __future__ import annotations
-
-import math
-from typing import Any
 
 import numpy as np
 
@@ -29,58 +26,6 @@ def solve():
 start = time.perf_counter()
 value = solve()
 print(json.dumps([value, time.perf_counter() - start]))
-"""
-
-# Unbiased estimates from the reports of other packages, by their own parameters.
-ORACLES = """
-import json, sys, time
-import numpy as np
-codes, size = np.load(sys.argv[1]), int(sys.argv[2])
-true = np.bincount(codes, minlength=size) / len(codes)
-found = []
-def told(name, epsilon, seconds, estimate, size_of):
-    error = len(codes) * float(((estimate - true) ** 2).sum())
-    found.append([name, epsilon, error, size_of, 1e6 * seconds / len(codes)])
-# A sum of a thousand squared errors varies by 4.5%: the mean of four runs by half of that.
-for epsilon in (0.5, 1.0, 2.0) * 4:
-    e = np.exp(epsilon)
-    from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Client
-    SS_Client(0, size, epsilon)
-    start = time.perf_counter()
-    reports = [SS_Client(int(x), size, epsilon) for x in codes]
-    seconds = time.perf_counter() - start
-    w = len(reports[0])
-    p = w * e / (w * e + size - w)
-    q = ((w - 1) * w * e + (size - w) * w) / ((size - 1) * (w * e + size - w))
-    seen = np.bincount(np.concatenate(reports), minlength=size) / len(codes)
-    told("subset selection (multi-freq-ldpy)", epsilon, seconds, (seen - q) / (p - q), 2 * w)
-    import xxhash
-    from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Client
-    start = time.perf_counter()
-    reports = [LH_Client(int(x), size, epsilon) for x in codes]
-    seconds = time.perf_counter() - start
-    g = int(round(e)) + 1
-    words = [str(v) for v in range(size)]
-    seen = np.zeros(size)
-    for value, seed in reports:
-        seen += [xxhash.xxh32(word, seed=int(seed)).intdigest() % g == value for word in words]
-    p, q = e / (e + g - 1), 1 / g
-    told("local hashing (multi-freq-ldpy)", epsilon, seconds, (seen / len(codes) - q) / (p - q), 9)
-    from pure_ldp.frequency_oracles.hadamard_response import (
-        HadamardResponseClient, HadamardResponseServer)
-    server = HadamardResponseServer(epsilon, size)
-    client = HadamardResponseClient(epsilon, size, server.get_hash_funcs())
-    start = time.perf_counter()
-    reports = [client.privatise(int(x) + 1) for x in codes]
-    seconds = time.perf_counter() - start
-    for report in reports:
-        server.aggregate(report)
-    estimate = np.array([server.estimate(v + 1, suppress_warnings=True) for v in range(size)])
-    told("Hadamard response (pure-ldp)", epsilon, seconds, estimate / len(codes), 2)
-grouped = {}
-for name, epsilon, *numbers in found:
-    grouped.setdefault((name, epsilon), []).append(numbers)
-print(json.dumps([[*key, *np.mean(each, axis=0)] for key, each in grouped.items()]))
 """
 
 
@@ -124,43 +69,7 @@ def many_columns() -> None:
         print(f"100 columns, {name}: {1e3 * best(call, 3):.0f} ms (wanted: at most {most})")
 
 
-def errors() -> None:
-    """One thousand categories, the same data: errors summed over all, times the records."""
-    import tempfile
-    from pathlib import Path
-
-    size, records = 1000, 20_000
-    shares = 1 / np.arange(1, size + 1)
-    codes = np.random.default_rng(2).choice(size, records, p=shares / shares.sum())
-    true = np.bincount(codes, minlength=size) / records
-    rows: list[Any] = []
-    for epsilon in (0.5, 1.0, 2.0):
-        for name, m in (
-            ("difference_set", bs.difference_set(size, epsilon=epsilon)),
-            ("randomized_response", bs.randomized_response(size, epsilon=epsilon)),
-        ):
-            given = codes.astype(np.uint16)
-            m.randomize(given)
-            seconds = best(lambda: m.randomize(given))  # noqa: B023
-            every = [m.estimate(m.randomize(given)).frequencies for _ in range(10)]
-            error = float(np.mean([records * ((x - true) ** 2).sum() for x in every]))
-            width = math.ceil(math.log2(m.size) / 8)
-            rows.append([name, epsilon, error, width, 1e6 * seconds / records])
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "codes.npy"
-        np.save(path, codes)
-        needs = ["multi-freq-ldpy", "pure-ldp", "xxhash<4", "scikit-learn", "statsmodels"]
-        theirs, why = peer(needs, ORACLES, str(path), str(size))
-    print(f"errors at {size:,} categories, {records:,} records (times the records):")
-    for name, epsilon, error, width, micro in sorted(rows + (theirs or []), key=lambda r: r[1]):
-        sizes = f"{width:4.0f} bytes  {micro:9.4f} us"
-        print(f"  epsilon {epsilon:<4} {name:<36} {error:10.1f}  {sizes}")
-    if why:
-        print(f"  others were left out: {why}")
-
-
 if __name__ == "__main__":
     optimal()
     sets()
     many_columns()
-    errors()

@@ -151,7 +151,7 @@ FILES: dict[Path, Callable[[str], str]] = {
     PACKAGE / "families.py": literal,
     PACKAGE / "__init__.py": exports,
     DOCS / "reference/families.md": page,
-    DOCS / "reference/api/matrix.rst": api,
+    DOCS / "reference/api/library.rst": api,
     DOCS / "protocol.md": protocol,
 }
 

@@ -1,4 +1,4 @@
-"""Names of format 1, under which a plan has its digest for ever: see ``docs/design/formats.md``."""
+"""Names of format 1, under which a plan keeps its digest: ``docs/reference/compatibility.md``."""
 
 from __future__ import annotations
 
