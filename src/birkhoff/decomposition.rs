@@ -1,7 +1,7 @@
 //! The sum of permutations that is handed out, plain or by factors.
 
 use super::terms::{self, Cells, Terms, add_up};
-use super::{Options, closed, counts};
+use super::{Options, counts};
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::number::dd::Dd;
@@ -189,11 +189,6 @@ impl Decomposition {
     pub(crate) fn residual(&self) -> Result<Option<Matrix>> {
         if self.complete {
             return Ok(None);
-        }
-        if let Sum::Plain(form) = &self.sum
-            && let Some(rest) = closed::rest_of_shifts(&self.matrix, form)?
-        {
-            return Ok(Some(rest));
         }
         let too_fine = || {
             let must = "have a common denominator below 2^63 and at most 65536 categories";

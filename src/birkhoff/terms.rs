@@ -26,14 +26,6 @@ impl Terms {
         self.weights.terms()
     }
 
-    /// Whether every term is a shift of all codes.
-    pub fn is_shifts(&self) -> bool {
-        matches!(
-            self.permutations,
-            Permutations::Shifts(_) | Permutations::Ramp(_)
-        )
-    }
-
     /// Keep the first terms only.
     pub fn keep(&mut self, terms: u64) {
         self.weights.keep(terms);
