@@ -48,7 +48,7 @@ use terms::{Permutations, Terms, Weights, units_for};
 /// ```
 /// use bistochastic::Options;
 /// let most = Options::default().mass(0.9)?.max_terms(100)?;
-/// assert!(most.restarts(0).is_err());
+/// assert!(most.mass(f64::NAN).is_err() && most.restarts(0).is_err());
 /// # Ok::<(), bistochastic::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
