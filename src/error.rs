@@ -44,9 +44,7 @@ pub enum Error {
     Reach {
         /// The sentence.
         sentence: Sentence,
-        /// The least and the most that can be reached, as far as they are known.
-        least: Option<f64>,
-        /// See `least`.
+        /// The most that can be reached, if it is known.
         most: Option<f64>,
     },
     /// A category outside the domain.
@@ -91,7 +89,6 @@ impl Error {
     ) -> Self {
         Error::Reach {
             sentence: sentence(name, requirement, got),
-            least: None,
             most,
         }
     }

@@ -148,6 +148,7 @@ impl Matrix {
     /// assert_eq!(sum.terms(), 3);
     /// assert_eq!(sum.weight(0)?, 0.5);
     /// assert_eq!(sum.permutation(1)?, [1, 2, 0]);
+    /// assert!(sum.weight(10_000).is_err());
     /// # Ok::<(), bistochastic::Error>(())
     /// ```
     ///

@@ -384,7 +384,8 @@ class Matrix(_core.Matrix, Shown):
 
         All arithmetic is in integers: the weights sum to 1 and the terms to the matrix, with
         ``==``. Each term is the permutation whose smallest entry is largest: few terms, the
-        largest first. The result does not depend on the number of threads. Ctrl-C stops the work.
+        largest first. Each term follows from the one before, so one matrix uses one thread;
+        ``restarts`` and :func:`decompose_all` use all, with the same result. Ctrl-C stops the work.
         A mixture or product whose common denominator reaches 2^63 is refused.
 
         * ``mass`` and ``max_terms`` stop early. The rest of the matrix is the ``residual``.

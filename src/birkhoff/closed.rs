@@ -9,10 +9,9 @@
 //! | classes | at most the sum of the distinct class sizes | see `classes` |
 
 use super::terms::{Pairs, Permutations, Terms, Times, Weights};
-use super::{Decomposition, Options, Sum, build};
+use super::{Decomposition, Options, Sum};
 use crate::error::{Error, Result};
 use crate::law::Matrix;
-use crate::law::parameters::Value;
 use crate::law::{Alphas, Law, Run, TwoValued};
 use crate::number::lattice::gcd;
 use crate::system::memory::{self, Gather};
@@ -35,36 +34,6 @@ pub fn decompose(matrix: &Matrix, options: &Options) -> Result<Option<Decomposit
         sum: Sum::Plain(form),
         complete: kept == all,
     }))
-}
-
-/// What a cut sum of shifts left of a matrix: the shifts that are missing, as a circulant.
-pub fn rest_of_shifts(matrix: &Matrix, form: &Terms) -> Result<Option<Matrix>> {
-    let size = form.size;
-    let shift = |j: u64| match &form.permutations {
-        Permutations::Shifts(shifts) => Some(shifts[j as usize].into()),
-        Permutations::Ramp(first) => Some((first + j) % size),
-        _ => None,
-    };
-    let total = matrix.total().filter(|&total| total < 1 << 63);
-    let (Some(total), Some(_), true) = (total, shift(0), size <= 1 << 26) else {
-        return Ok(None);
-    };
-    let mut row: Vec<i64> = (0..size)
-        .map(|v| {
-            matrix
-                .entry(0, v)
-                .map_or(0, |(n, d)| (n * (total / d)) as i64)
-        })
-        .gather();
-    for s in (0..form.terms()).filter_map(shift) {
-        row[s as usize] = 0;
-    }
-    let rest = row.iter().sum::<i64>();
-    let given = vec![
-        ("first_row", Value::Wholes(memory::shared(row))),
-        ("total", Value::Whole(rest.into())),
-    ];
-    build("circulant", given).map(Some)
 }
 
 fn terms_of(matrix: &Matrix) -> Result<Option<Terms>> {
@@ -110,8 +79,7 @@ fn terms_of(matrix: &Matrix) -> Result<Option<Terms>> {
         Law::TTransform {
             i, j, stay, sum, ..
         } => {
-            let g = gcd((*stay).into(), (*sum).into());
-            let (stay, total) = (u128::from(*stay) / g, u128::from(*sum) / g);
+            let (stay, total) = (u128::from(*stay), u128::from(*sum));
             let swap_first = 2 * stay < total;
             let mut runs = vec![(stay, 1), (total - stay, 1)];
             if swap_first {

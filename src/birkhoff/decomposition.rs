@@ -1,13 +1,14 @@
 //! The sum of permutations that is handed out, plain or by factors.
 
-use super::terms::{Cells, Terms, add_up, fractions};
-use super::{closed, realise};
-use crate::error::Error;
+use super::terms::{self, Cells, Terms, add_up};
+use super::{Options, counts};
+use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::number::dd::Dd;
 use crate::number::lattice::nearest;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
+use crate::system::progress::Progress;
 
 /// A matrix as a weighted sum of permutations, largest weights first: what [`Matrix::decompose`] gives.
 #[derive(Debug, Clone)]
@@ -116,7 +117,7 @@ impl Decomposition {
     ///
     /// # Errors
     /// Fractions that leave 127 bits.
-    pub(crate) fn cells(&self) -> Result<Cells, Error> {
+    pub(crate) fn cells(&self) -> Result<Cells> {
         if let Sum::Plain(form) = &self.sum {
             return form.cells();
         }
@@ -124,7 +125,7 @@ impl Decomposition {
         let weight = |j| {
             self.factors_of_weight(j)
                 .into_iter()
-                .try_fold((1, 1), fractions::multiply)
+                .try_fold((1, 1), terms::multiply)
         };
         let size = self.matrix.size() as usize;
         add_up(size, terms, |j, term| self.fill(j, term), weight)
@@ -135,7 +136,7 @@ impl Decomposition {
     ///
     /// # Errors
     /// Sums that 128 bits do not hold.
-    pub(crate) fn doubles(&self) -> Result<Vec<f64>, Error> {
+    pub(crate) fn doubles(&self) -> Result<Vec<f64>> {
         let n = self.matrix.size() as usize;
         let parts: Vec<(usize, Cells)> = if let Sum::Kron(_, Some(_)) = &self.sum {
             vec![(n, self.cells()?)]
@@ -143,7 +144,7 @@ impl Decomposition {
             let factors = self.leaves(0).into_iter().rev();
             factors
                 .map(|(form, _)| Ok((form.size as usize, form.cells()?)))
-                .collect::<Result<Vec<_>, _>>()?
+                .collect::<Result<Vec<_>>>()?
         };
         let mut out = memory::zeros(n * n);
         pool::for_each_chunk(&mut out, n, n < 256, |u, row| {
@@ -159,7 +160,7 @@ impl Decomposition {
                     [(_, cells)] => Some(cells.ratio(u * n + v)),
                     _ => digits()
                         .map(Some)
-                        .reduce(|a, b| fractions::multiply(a?, b?))
+                        .reduce(|a, b| terms::multiply(a?, b?))
                         .flatten(),
                 };
                 let precise = |w: Dd, (a, b)| w * (Dd::from(a) / Dd::from(b));
@@ -185,20 +186,15 @@ impl Decomposition {
     ///
     /// # Errors
     /// A matrix that has no counts below 2^63.
-    pub(crate) fn residual(&self) -> Result<Option<Matrix>, Error> {
+    pub(crate) fn residual(&self) -> Result<Option<Matrix>> {
         if self.complete {
             return Ok(None);
-        }
-        if let Sum::Plain(form) = &self.sum
-            && let Some(rest) = closed::rest_of_shifts(&self.matrix, form)?
-        {
-            return Ok(Some(rest));
         }
         let too_fine = || {
             let must = "have a common denominator below 2^63 and at most 65536 categories";
             Error::value("residual", must, "a larger number")
         };
-        let mut counts = realise::counts(&self.matrix).map_err(|_| too_fine())?;
+        let mut counts = counts::of(&self.matrix).map_err(|_| too_fine())?;
         let total = u128::from(counts.total);
         let cells = self.cells().map_err(|_| too_fine())?;
         let size = counts.size;
@@ -216,6 +212,79 @@ impl Decomposition {
         }
         counts.total -= taken;
         counts.drop_zeros();
-        realise::dense(&counts).map(Some)
+        counts::dense(&counts).map(Some)
     }
+}
+
+/// Terms of a kron among which the largest can be chosen.
+const CHOICE: u128 = 1 << 22;
+
+/// Decompose a kron of `factors`. `share` of the progress is its.
+///
+/// # Errors
+/// As for its factors; too many terms.
+pub fn of_kron(
+    matrix: &Matrix,
+    factors: &[Matrix],
+    options: &Options,
+    share: f64,
+    progress: &Progress,
+) -> Result<Decomposition> {
+    let each = Options {
+        mass: 1.0,
+        max_terms: None,
+        ..*options
+    };
+    let share = share / factors.len() as f64;
+    let part = |factor| super::decompose(factor, &each, share, progress);
+    let parts = factors.iter().map(part).collect::<Result<Vec<_>>>()?;
+    let counted = parts.iter().map(Decomposition::terms);
+    let terms = counted.fold(1, u128::saturating_mul);
+    if terms >= 1 << 127 {
+        let got = format!("a product of {} counts above that", factors.len());
+        let must = "have fewer than 2^127 terms together";
+        return Err(Error::value("matrices", must, got));
+    }
+    let mut whole = Decomposition {
+        matrix: matrix.clone(),
+        sum: Sum::Kron(parts, None),
+        complete: true,
+    };
+    if options.mass < 1.0 || options.max_terms.is_some_and(|n| u128::from(n) < terms) {
+        if terms > CHOICE {
+            let must = format!("be left out for a kron of more than {CHOICE} terms");
+            let name = if options.mass < 1.0 {
+                "mass"
+            } else {
+                "max_terms"
+            };
+            return Err(Error::value(name, must, terms));
+        }
+        let mut order: Vec<(Dd, u64)> = (0..terms as u64)
+            .map(|j| (whole.precise_weight(j.into()), j))
+            .gather();
+        order.sort_unstable_by(|(a, i), (b, j)| {
+            b.hi.total_cmp(&a.hi)
+                .then(b.lo.total_cmp(&a.lo))
+                .then(i.cmp(j))
+        });
+        let mut sum = Dd::ZERO;
+        let mut chosen = Vec::new();
+        for (weight, j) in order {
+            let enough = (sum - Dd::from(options.mass)).hi >= 0.0;
+            let many = options.max_terms.is_some_and(|n| chosen.len() as u64 >= n);
+            if many || (enough && options.mass < 1.0) {
+                break;
+            }
+            sum = sum + weight;
+            memory::push(&mut chosen, j);
+        }
+        if (chosen.len() as u128) < terms {
+            whole.complete = false;
+            if let Sum::Kron(_, listed) = &mut whole.sum {
+                *listed = Some(chosen);
+            }
+        }
+    }
+    Ok(whole)
 }

@@ -2,13 +2,13 @@
 //!
 //! | room | what lives there |
 //! |---|---|
-//! | [`counts`], [`realise`] | a matrix as integers without zeros; any family as such |
+//! | [`counts`] | any matrix as integers without zeros |
 //! | [`queue`] | entries in falling order; the graph is in [`matching`](crate::law::scaling::matching) |
 //! | [`bottleneck`], [`ties`], [`loose`] | the search, and what it does with choices on small matrices |
 //! | [`closed`] | structured families, without a search |
 //! | [`listed`], [`terms`] | terms as an engine gives them; weights and permutations, stored or described |
-//! | [`decomposition`], [`kron`] | the sum that is handed out, plain or by factors; the factors decomposed |
-//! | [`split`], [`sample`] | half a matrix, exactly; one random permutation without decomposing |
+//! | [`decomposition`] | the sum that is handed out, plain or by factors |
+//! | [`sample`] | half a matrix, exactly, and so one random permutation without decomposing |
 //! | [`draw`] | a random term of a decomposition |
 //! | [`random`] | labellings |
 //!
@@ -26,14 +26,11 @@ pub mod closed;
 pub mod counts;
 pub mod decomposition;
 pub mod draw;
-pub mod kron;
 pub mod listed;
 pub mod loose;
 pub mod queue;
 pub mod random;
-pub mod realise;
 pub mod sample;
-pub mod split;
 pub mod terms;
 pub mod ties;
 #[cfg(test)]
@@ -51,7 +48,7 @@ use terms::{Permutations, Terms, Weights, units_for};
 /// ```
 /// use bistochastic::Options;
 /// let most = Options::default().mass(0.9)?.max_terms(100)?;
-/// assert!(most.restarts(0).is_err());
+/// assert!(most.mass(f64::NAN).is_err() && most.restarts(0).is_err());
 /// # Ok::<(), bistochastic::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -133,13 +130,13 @@ pub fn decompose(
     progress: &Progress,
 ) -> Result<Decomposition> {
     if let Law::Kron(factors) = matrix.law() {
-        return kron::decompose(matrix, factors, options, share, progress);
+        return decomposition::of_kron(matrix, factors, options, share, progress);
     }
     if let Some(found) = closed::decompose(matrix, options)? {
         progress.advance(share);
         return Ok(found);
     }
-    let counts = realise::counts(matrix)?;
+    let counts = counts::of(matrix)?;
     let limits = Limits {
         enough: units_for(options.mass, counts.total),
         terms: options

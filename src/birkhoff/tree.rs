@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::terms::fractions;
+use super::terms;
 use crate::system::memory::Gather;
 
 /// Decisions by a script, beyond which the first way is taken; remembers what was asked.
@@ -40,7 +40,7 @@ impl Tree {
         let script = self.0.lock().unwrap();
         let chances = script.asked.iter().map(|asked| asked.2);
         chances.fold((1, 1), |product, (a, b)| {
-            fractions::multiply(product, (a.into(), b.into())).unwrap()
+            terms::multiply(product, (a.into(), b.into())).unwrap()
         })
     }
 
@@ -68,7 +68,7 @@ pub(crate) fn marginals(n: usize, draw: impl Fn(&Tree) -> Vec<u32>) -> (Vec<(u12
     loop {
         for (u, v) in draw(&tree).into_iter().enumerate() {
             let sum = &mut sums[u * n + v as usize];
-            *sum = fractions::add(*sum, tree.leaf()).unwrap();
+            *sum = terms::add(*sum, tree.leaf()).unwrap();
         }
         leaves += 1;
         if !tree.advance() {

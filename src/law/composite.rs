@@ -154,7 +154,7 @@ impl Matrix {
     }
 
     /// The trace of a product is the sum of `a(u, w) b(w, u)`: short with perfect secrecy or the
-    /// identity on one side, too long beyond 2^26 entries, and then not a number.
+    /// identity on one side, too long for large matrices, and then not a number.
     fn truthfulness_of_product(&self, a: &Matrix, b: &Matrix) -> f64 {
         let size = self.size();
         if a.law().is_uniform() || b.law().is_uniform() {
@@ -170,16 +170,9 @@ impl Matrix {
             let count = x.diag * y.diag + u128::from(size - 1) * x.off * y.off;
             return nearest(count * (total / (x.total * y.total)), total);
         }
-        if size > 1 << 13 {
-            return f64::NAN;
-        }
-        // trace(AB) = trace(BA): columns are taken of the one whose entries are at hand.
-        match (a.is_composite(), b.is_composite()) {
-            _ if size <= 256 => trace_by_rows(self),
-            (_, false) => trace(a, b),
-            (false, true) => trace(b, a),
-            _ if size <= 1024 => trace_by_rows(self),
-            _ => f64::NAN,
+        match size <= self.looked_at() {
+            true => trace_by_rows(self),
+            false => f64::NAN,
         }
     }
 }
@@ -236,26 +229,7 @@ fn bounds_of_product(pair: &[Matrix]) -> Measures {
     }
 }
 
-/// The mean of `a(u, w) b(w, u)` summed over w: the diagonal of the product.
-fn trace(a: &Matrix, b: &Matrix) -> f64 {
-    const BANDS: usize = 64;
-    let n = a.size() as usize;
-    let mut work: Vec<(Vec<f64>, Dd)> = memory::filled((memory::zeros(n), Dd::ZERO), BANDS);
-    pool::for_each_chunk(&mut work, 1, false, |band, part| {
-        for (row, sum) in part {
-            for u in (band..n).step_by(BANDS) {
-                a.fill_row(u as u64, row);
-                for (w, p) in (0u64..).zip(&*row).filter(|(_, p)| **p > 0.0) {
-                    *sum = *sum + Dd::product(*p, b.probability(w, u as u64));
-                }
-            }
-        }
-    });
-    let sum = work.iter().fold(Dd::ZERO, |sum, part| sum + part.1);
-    sum.hi / n as f64
-}
-
-/// The same from whole rows of the product.
+/// The mean of the diagonal, from whole rows of the product.
 fn trace_by_rows(product: &Matrix) -> f64 {
     let n = product.size() as usize;
     let parts = pool::map(n, n < 64, |u| {

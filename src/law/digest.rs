@@ -145,32 +145,3 @@ impl<S: Sink> Encoder<'_, S> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-
-    #[test]
-    fn a_digest_is_of_family_and_parameters() {
-        let size = |n| [("size", Value::Whole(n))];
-        let all: HashSet<[u8; 32]> = [
-            of("uniform", &size(5)),
-            of("identity", &size(5)),
-            of("uniform", &size(6)),
-            of("uniform", &[("size", Value::Ratio(5, 1))]),
-            of("uniform", &[("size", Value::Real(5.0))]),
-            of("uniform", &[("size", Value::Wholes([5].into()))]),
-            of("uniform", &[("size", Value::Reals([5.0].into()))]),
-            of("uniform", &[("size", Value::Ratios([(5, 1)].into()))]),
-            of("uniform", &[]),
-        ]
-        .into();
-        assert_eq!(all.len(), 9);
-        // Longer than the buffer, and exactly as long.
-        let long = |n: i64| of("x", &[("v", Value::Wholes((0..n).collect()))]);
-        assert_ne!(long(512), long(513));
-        assert_ne!(long(511), long(512));
-    }
-}

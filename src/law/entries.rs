@@ -414,10 +414,6 @@ impl Law {
                     *x = c as f64 * unit;
                 }
             }
-            Law::RandomizedResponse { law, .. } => {
-                out.fill(nearest(law.off, law.total));
-                out[u as usize] = nearest(law.diag, law.total);
-            }
             _ => {
                 out.fill(0.0);
                 for v in self.reach(u) {

@@ -65,21 +65,17 @@ impl Matrix {
     }
 
     pub(super) fn decided_ergodic(&self) -> bool {
+        let size = self.size() as usize;
         match self.law() {
             // Powers are taken factor by factor, so all of them have to be.
             Law::Kron(_) => self.wide().all(Matrix::is_ergodic),
             // One ergodic part is enough; else the union of the supports decides.
             Law::Mix { .. } => {
                 let parts = self.shares::<u128>();
-                let some = parts.iter().any(|(_, part)| part.is_ergodic());
-                some || self.size() <= SIZE
-                    && self.connects(|u| {
-                        let mut seen = memory::filled(false, self.size() as usize);
-                        for (_, part) in &parts {
-                            part.support(u).into_iter().for_each(|v| seen[v] = true);
-                        }
-                        seen
-                    })
+                let drawn = || parts.iter().map(|(_, part)| part);
+                drawn().any(|part| part.is_ergodic())
+                    || size <= SIZE as usize
+                        && connects(size, |u| union(size, drawn().map(|part| part.support(u))))
             }
             // A positive factor makes the product positive. Otherwise the support decides.
             Law::Product(pair) => {
@@ -89,17 +85,12 @@ impl Matrix {
                 if let Some(other) = self.beside_identity() {
                     return other.is_ergodic();
                 }
-                if self.size() > SIZE {
+                if size > SIZE as usize {
                     return false;
                 }
-                let second = (0..self.size()).map(|w| pair[1].support(w));
-                let second: Vec<Vec<usize>> = second.gather();
-                self.connects(|u| {
-                    let mut seen = memory::filled(false, second.len());
-                    for w in pair[0].support(u) {
-                        second[w].iter().for_each(|&v| seen[v] = true);
-                    }
-                    seen
+                let second: Vec<_> = (0..size).map(|w| pair[1].support(w)).gather();
+                connects(size, |u| {
+                    union(size, pair[0].support(u).into_iter().map(|w| &second[w]))
                 })
             }
             plain => plain.is_ergodic(),
@@ -107,18 +98,18 @@ impl Matrix {
     }
 
     /// The codes that `u` may be reported as.
-    fn support(&self, u: u64) -> Vec<usize> {
+    fn support(&self, u: usize) -> Vec<usize> {
         let mut row = memory::zeros::<f64>(self.size() as usize);
-        self.fill_row(u, &mut row);
+        self.fill_row(u as u64, &mut row);
         (0..row.len()).filter(|&v| row[v] > 0.0).gather()
     }
+}
 
-    fn connects(&self, seen_from: impl Fn(u64) -> Vec<bool>) -> bool {
-        connects(self.size() as usize, |u| {
-            let seen = seen_from(u as u64);
-            (0..seen.len()).filter(|&v| seen[v]).gather()
-        })
-    }
+/// What is in any of these lists of codes.
+fn union(size: usize, lists: impl Iterator<Item = impl AsRef<[usize]>>) -> Vec<usize> {
+    let mut seen = memory::filled(false, size);
+    lists.for_each(|list| list.as_ref().iter().for_each(|&v| seen[v] = true));
+    (0..size).filter(|&v| seen[v]).gather()
 }
 
 /// Irreducible and aperiodic, from the support alone: `reaches(u)` lists where `u` leads. A matrix

@@ -14,10 +14,15 @@ use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
 use crate::system::kept::Kept;
 
-/// A matrix and what was asked for to get it. Equal where family and parameters are.
+/// A bistochastic matrix: how likely each code is reported for each true one. A copy is as cheap as a pointer.
+///
+/// Numbers about it are found at the first question and kept. Two are equal if their family and parameters are.
+///
+/// # Panics
+/// A question that takes more memory than there is unwinds, as an allocation that fails would abort.
 #[derive(Debug, Clone)]
 pub struct Matrix {
-    /// The request: numbers as given, and how far given vectors moved.
+    /// What was asked for: numbers as given, and how far given vectors moved.
     pub(crate) requested: Vec<(String, Value)>,
     inner: Arc<Inner>,
 }

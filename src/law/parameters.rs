@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::number::dd::{Dd, RELATIVE_ERROR};
-use crate::number::lattice::{self, MAX_SIZE};
+use crate::number::lattice::{self, MAX_SIZE, Rounded};
 use crate::system::memory::Gather;
 
 /// One parameter of a family. Integers and fractions are exact; doubles are moved to fractions that sum to exactly 1.
@@ -194,31 +194,32 @@ impl Arguments {
         }
     }
 
-    /// A probability vector as counts and their total. Integers are taken as they are, out of
-    /// their sum; fractions over their common denominator; floats are rounded onto the grid, and
-    /// what that moved is noted.
-    pub fn distribution(&mut self, name: &str) -> Result<(Arc<[i64]>, u64)> {
-        let must = "hold non-negative numbers that sum to 1";
+    /// A probability vector as counts and their total. Integers are taken as they are, out of what they make up, which is
+    /// `mass` of them; fractions over their common denominator; floats are moved onto the grid by `round`, and what that
+    /// moved is noted.
+    pub fn distribution(
+        &mut self,
+        name: &str,
+        must: &str,
+        mass: impl Fn(&[i64]) -> i128,
+        round: impl FnOnce(&str, &[f64]) -> Result<Rounded>,
+    ) -> Result<(Arc<[i64]>, u64)> {
         let vector = self.required(name)?;
         let total = self.whole("total", 1, (1 << 63) - 1)?;
         let (counts, total) = match vector {
             Value::Wholes(counts) => {
-                let sum = counts.iter().map(|&c| i128::from(c)).sum::<i128>();
-                (counts, total.map_or(sum, i128::from))
+                let total = total.map_or_else(|| mass(&counts), i128::from);
+                (counts, total)
             }
             other if total.is_some() => {
                 return Err(Error::type_("total", "go with integers", other.kind()));
             }
             Value::Ratios(ratios) => {
                 let (counts, total) = lattice::common_total(name, &ratios)?;
-                let sum: u128 = counts.iter().map(|&c| u128::from(c as u64)).sum();
-                if sum != u128::from(total) {
-                    return Err(Error::value(name, must, format!("a sum of {sum}/{total}")));
-                }
                 (counts, i128::from(total))
             }
             Value::Reals(reals) => {
-                let rounded = lattice::round_vector(name, &reals)?;
+                let rounded = round(name, &reals)?;
                 self.note("sum", rounded.sum);
                 self.note("moved", rounded.moved);
                 return Ok((rounded.counts, lattice::GRID));
@@ -231,16 +232,15 @@ impl Arguments {
         if let Some(i) = counts.iter().position(|&c| c < 0) {
             return Err(Error::value(name, must, format!("{} at {i}", counts[i])));
         }
-        let sum = counts.iter().map(|&c| i128::from(c)).sum::<i128>();
+        let sum = mass(&counts);
         match u64::try_from(total) {
             Ok(total) if sum == i128::from(total) && (1..1 << 63).contains(&total) => {
                 Ok((counts, total))
             }
-            _ => Err(Error::value(
-                name,
-                format!("hold integers that sum to their total {total}, from 1 to below 2^63"),
-                format!("a sum of {sum}"),
-            )),
+            _ => {
+                let must = format!("{must}, as integers out of a total from 1 to below 2^63");
+                Err(Error::value(name, must, format!("a sum of {sum}/{total}")))
+            }
         }
     }
 

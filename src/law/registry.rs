@@ -31,7 +31,7 @@ macro_rules! registry {
 }
 
 registry! {
-    balance(array, counts, total) => { counts: table, total: whole } balance::build;
+    balance(array, counts, total) => { counts: table, total: whole } dense::balance;
     blocks(sizes) => { sizes: wholes } classes::blocks;
     circulant(first_row, total) => { first_row: wholes, total: whole } shifts::circulant;
     dense(array, counts, total) => { counts: table, total: whole } dense::build;

@@ -287,25 +287,4 @@ mod tests {
             );
         }
     }
-
-    #[test]
-    fn what_is_left_open_is_decided_by_more_bits() {
-        let keystream = Keystream::new(&[4; 32]);
-        let mut buffer = Buffer::default();
-        let mut stream = keystream.open(&mut buffer, 0);
-        let n = 20_000;
-        let held = (0..n).filter(|_| stream.decide(1, 2)).count() as f64;
-        // Six standard errors.
-        assert!((held / f64::from(n) - 0.5).abs() < 6.0 * 0.5 / f64::from(n).sqrt());
-        assert!(!stream.decide(0, 7));
-        // A quarter that leaves one third open: two in three of what is left are true.
-        let coin = Coin::new(1, 3);
-        let open = |_: &i32| {
-            (stream.quarters, stream.left) = (u64::from(coin.whole), 1);
-            stream.falls(&coin)
-        };
-        let held = (0..n).filter(open).count() as f64;
-        let share = coin.rest as f64 / 3.0;
-        assert!((held / f64::from(n) - share).abs() < 6.0 * 0.5 / f64::from(n).sqrt());
-    }
 }

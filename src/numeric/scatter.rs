@@ -189,7 +189,7 @@ pub fn shuffle<T: Item, S: Source>(
 mod tests {
     use super::super::tree::Tree;
     use super::*;
-    use crate::birkhoff::terms::fractions;
+    use crate::birkhoff::terms;
     use std::collections::HashMap;
 
     const TINY: Sizes = Sizes {
@@ -207,7 +207,7 @@ mod tests {
                 let mut out = vec![0; x.len()];
                 shuffle(&tree, 0, TINY, None, &x, &mut out);
                 let sum = law.entry(out).or_insert((0, 1));
-                *sum = fractions::add(*sum, tree.leaf()).unwrap();
+                *sum = terms::add(*sum, tree.leaf()).unwrap();
                 if !tree.advance() {
                     break;
                 }

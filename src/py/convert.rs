@@ -38,14 +38,7 @@ impl From<Error> for PyErr {
             Error::Type(said) => named(&package::REFUSED_TYPE, said, &[]),
             Error::Index(said) => PyIndexError::new_err(said.to_string()),
             Error::Memory(said) => named(&package::MEMORY, said, &[]),
-            Error::Reach {
-                sentence,
-                least,
-                most,
-            } => {
-                let known = [("least", least), ("most", most)];
-                named(&package::REACH, sentence, &known)
-            }
+            Error::Reach { sentence, most } => named(&package::REACH, sentence, &[("most", most)]),
         }
     }
 }

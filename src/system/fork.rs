@@ -47,7 +47,6 @@ pub struct PerProcess<T>(Kept<Owned<T>>);
 
 impl<T: 'static> PerProcess<T> {
     /// Nothing made yet.
-    #[expect(clippy::new_without_default)]
     pub const fn new() -> Self {
         PerProcess(Kept::new())
     }

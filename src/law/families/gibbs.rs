@@ -1,7 +1,5 @@
 //! Gibbs: the least expected cost at a given beta.
 
-use std::borrow::Cow;
-
 use crate::error::{Error, Result};
 use crate::law::composite::beta;
 use crate::law::families::{dense, randomized_response};
@@ -34,17 +32,18 @@ pub fn build(arguments: &mut Arguments) -> Result<Matrix> {
 fn asked(arguments: &mut Arguments) -> Result<Law> {
     let (size, cost) = arguments.real_square("cost")?;
     arguments.exactly_one(&["temperature", "beta"])?;
-    if let Some(i) = cost.iter().position(|c| !(*c >= 0.0)) {
-        let got = format!("{} at ({}, {})", cost[i], i / size, i % size);
-        return Err(Error::value(
-            "cost",
-            "hold non-negative numbers or inf",
-            got,
-        ));
+    let known = |c: &f64| *c == f64::INFINITY || (0.0..=*SCALE.end()).contains(c);
+    if let Some(i) = cost.iter().position(|c| !known(c)) {
+        let got = format!("{:?} at ({}, {})", cost[i], i / size, i % size);
+        let must = "hold numbers from 0 to 1e150, or inf";
+        return Err(Error::value("cost", must, got));
     }
     support::check("cost", size, |u, v| cost[u * size + v].is_finite())?;
     let wanted = match arguments.real("temperature")? {
-        Some(t) if !(t > 0.0) => return Err(Error::value("temperature", "be above 0", t)),
+        Some(t) if !(t == f64::INFINITY || SCALE.contains(&t)) => {
+            let must = "be from 1e-150 to 1e150, or inf";
+            return Err(Error::value("temperature", must, format!("{t:?}")));
+        }
         Some(t) => Wanted::Temperature(t),
         None => Wanted::Beta(arguments.beta()?.unwrap_or(0.0)),
     };
@@ -61,51 +60,22 @@ fn asked(arguments: &mut Arguments) -> Result<Law> {
                 );
                 return Err(Error::value("temperature", must, t));
             }
-            let (cost, by) = match t.is_infinite() || most == 0.0 {
-                true => (Cow::Borrowed(&*cost), 0),
-                false => moderate(&cost, t),
-            };
             let mut state = Potentials::new(size, &cost);
-            state.settle(scaled(t, by), DONE);
+            state.settle(t, DONE);
             rounded(&state)
         }
         Wanted::Beta(wanted) => by_beta(arguments, size, &cost, wanted),
     }
 }
 
+/// Temperatures and largest costs that are far enough from the ends of doubles.
+const SCALE: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
+
 /// Temperatures that costs may span: their exponentials are then off by less than 1e-11.
 const NEAR: f64 = (1 << 14) as f64;
 
 /// The same if a temperature is searched for.
 const SEARCHED: f64 = (1 << 17) as f64;
-
-/// `x * 2^exponent` in the nearest double, also if the power itself is none.
-fn scaled(x: f64, exponent: i32) -> f64 {
-    let half = exponent / 2;
-    // Two factors that are doubles themselves, the larger step first.
-    let step = |e: i32| 2f64.powi(e.clamp(-1000, 1000));
-    x * step(half) * step(exponent - half)
-}
-
-/// The exponent of the highest bit of a positive double.
-fn exponent(x: f64) -> i32 {
-    match (x.to_bits() >> 52) as i32 {
-        0 => (63 - x.to_bits().leading_zeros() as i32).max(0) - 1074,
-        high => high - 1023,
-    }
-}
-
-/// Costs times a power of two, and its exponent, if `x` times that power is far from the ends of doubles: it changes
-/// nothing but the exponents.
-fn moderate(cost: &[f64], x: f64) -> (Cow<'_, [f64]>, i32) {
-    match exponent(x) {
-        -900..900 => (Cow::Borrowed(cost), 0),
-        e => {
-            let scaled = cost.iter().map(|&c| scaled(c, -e));
-            (scaled.gather().into(), -e)
-        }
-    }
-}
 
 fn largest(cost: &[f64]) -> f64 {
     cost.iter()
@@ -152,13 +122,12 @@ fn rounded(state: &Potentials<'_>) -> Result<Law> {
     dense::settled("cost", state).map(|settled| settled.0)
 }
 
-/// The coldest law whose reported beta reaches the one asked for. Powers of two change nothing but the temperature.
+/// The coldest law whose reported beta reaches the one asked for.
 ///
 /// Bits rise with the temperature: the root is bracketed and narrowed by regula falsi in its logarithm on
 /// coarsely settled kernels, each starting from the potentials of the last, then polished by secants on
 /// fully settled ones.
 fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], wanted: f64) -> Result<Law> {
-    let (cost, by) = moderate(cost, largest(cost));
     let too_cold = || {
         let must = "be reached at a temperature of at least the largest finite cost over 2^17";
         Error::reach("beta", must, wanted, None)
@@ -171,8 +140,12 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], wanted: f64) ->
         state.settle(t, target);
         state.bits() - goal
     };
-    let mut state = Potentials::new(size, &cost);
+    let mut state = Potentials::new(size, cost);
     let largest = state.largest;
+    if !(largest == 0.0 || SCALE.contains(&largest)) {
+        let must = "have a largest finite number from 1e-150 up, or 0, with a beta";
+        return Err(Error::value("cost", must, format!("{largest:?}")));
+    }
     let forbidden = cost.iter().any(|c| c.is_infinite());
     if forbidden || largest == 0.0 {
         // The hottest law is the most that the allowed reports can hold.
@@ -186,7 +159,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], wanted: f64) ->
         if largest == 0.0 || wanted == most {
             return Ok(hottest);
         }
-        state = Potentials::new(size, &cost);
+        state = Potentials::new(size, cost);
     }
     let mut low = (largest / 8.0, at(&mut state, largest / 8.0, COARSE));
     let mut high = low;
@@ -254,7 +227,7 @@ fn by_beta(arguments: &mut Arguments, size: usize, cost: &[f64], wanted: f64) ->
         }
         let law = rounded(&state)?;
         if of_law(&law) >= wanted {
-            arguments.note("temperature", scaled(t, -by));
+            arguments.note("temperature", t);
             arguments.note("temperatures_tried", tried);
             return Ok(law);
         }

@@ -1,6 +1,5 @@
 //! From what a caller gives to a law: one builder a family.
 
-pub mod balance;
 pub mod classes;
 pub mod composites;
 pub mod dense;

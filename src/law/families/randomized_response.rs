@@ -199,27 +199,3 @@ fn by_keep(size: u64, keep: Value) -> Result<Law> {
         _ => Err(Error::type_("keep", "be a number", "a vector")),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::law::examples::with;
-
-    #[test]
-    fn keep_moves_towards_secrecy_by_less_than_the_grid_step() {
-        for size in [3, 12, 65_536, 65_537, 10_000_000] {
-            for keep in [1e-12, 1e-9, 1e-5, 0.01, 0.3, 0.65, 0.999_999] {
-                let m = with("randomized_response", size, "keep", Value::Real(keep));
-                let (n, d) = m.entry(0, 0).unwrap();
-                let got = Dd::from(n) / Dd::from(d);
-                let up = (got - Dd::from(keep)).hi;
-                let towards = if keep * size as f64 >= 1.0 { -up } else { up };
-                let step = size as f64 * 2f64.powi(-53);
-                assert!(
-                    towards >= 0.0 && towards < step + 1e-9 * keep,
-                    "{size} {keep} {up:e}"
-                );
-            }
-        }
-    }
-}

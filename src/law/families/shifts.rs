@@ -5,13 +5,17 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::law::parameters::{Arguments, Value};
 use crate::law::{Law, Matrix};
+use crate::number::lattice;
 use crate::system::memory;
 use crate::system::stop::Paced;
 
 /// Row `u` is the first row shifted right by `u`. Column `v` holds the same numbers as row 0 in another order, so rows
 /// and columns both sum to one.
 pub fn circulant(arguments: &mut Arguments) -> Result<Matrix> {
-    let (first_row, total) = arguments.distribution("first_row")?;
+    let must = "hold non-negative numbers that sum to 1";
+    let sum = |counts: &[i64]| counts.iter().map(|&c| i128::from(c)).sum();
+    let (first_row, total) =
+        arguments.distribution("first_row", must, sum, lattice::round_vector)?;
     let parameters = vec![
         ("first_row", Value::Wholes(Arc::clone(&first_row))),
         ("total", Value::Whole(total.into())),

@@ -269,46 +269,4 @@ mod tests {
             assert!(found.extend(0, size - 1) || found.column_of[0] != NONE);
         }
     }
-
-    /// Against all permutations: complete if there is one, and extended by the edge that gives one.
-    #[test]
-    fn small_graphs_agree_with_all_permutations() {
-        fn perfect(edges: &[Vec<bool>], u: usize, used: &mut Vec<usize>) -> bool {
-            if u == edges.len() {
-                return true;
-            }
-            (0..edges.len()).any(|v| {
-                let free = edges[u][v] && !used.contains(&v);
-                free && {
-                    used.push(v);
-                    let found = perfect(edges, u + 1, used);
-                    used.pop();
-                    found
-                }
-            })
-        }
-        let mut seed = 11u64;
-        for case in 0..3000 {
-            let size = 1 + case % 6;
-            let mut random = |n: u64| {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (seed >> 33) % n
-            };
-            let mut edges = vec![vec![false; size]; size];
-            let mut found = Matching::new(size);
-            let mut stuck = !found.complete();
-            for _ in 0..2 * size * size {
-                let (u, v) = (random(size as u64) as usize, random(size as u64) as usize);
-                if edges[u][v] {
-                    continue;
-                }
-                edges[u][v] = true;
-                found.insert(u, v);
-                if stuck && found.extend(u, v) {
-                    stuck = !found.complete();
-                }
-                assert_eq!(!stuck, perfect(&edges, 0, &mut Vec::new()), "{edges:?}");
-            }
-        }
-    }
 }

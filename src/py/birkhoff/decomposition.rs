@@ -220,8 +220,7 @@ impl Decomposition {
     #[getter]
     fn residual(&self, py: Python<'_>) -> PyResult<Option<law::Made>> {
         let size = self.size();
-        let shifts = matches!(&self.inner.sum, Sum::Plain(form) if form.is_shifts());
-        if size > 4096 && size <= u64::from(MAX_SIZE as u32) && !shifts {
+        if size > 4096 && size <= u64::from(MAX_SIZE as u32) {
             // Written out entry by entry, two long integers each.
             memory::require("residual", size, size, 40)?;
         }
