@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bistochastic import Matrix, structure
+from bistochastic import structure
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.batches import gathered
@@ -183,11 +183,10 @@ def _fitted(sheet: Sheet, question: Question, joint: Coded, group: int) -> tuple
     counts = np.asarray(counted, np.float64)
     matrix = joint.matrices[group if len(joint.matrices) > 1 else 0]
     if len(joint.columns) > 2:
-        shape, counts, rows = _collapsed(joint, question, matrix, counts)
-    else:
-        if matrix.size > _CELLS:
-            raise Refused("columns", f"have at most {_CELLS} combinations", matrix.size)
-        shape, rows = joint.shape, matrix.to_dense()
+        raise Refused("columns", "be tested in a `Joint` of two columns", len(joint.columns))
+    if matrix.size > _CELLS:
+        raise Refused("columns", f"have at most {_CELLS} combinations", matrix.size)
+    shape, rows = joint.shape, matrix.to_dense()
     counts = counts.reshape(shape)
     if tuple(question.columns) != tuple(c for c in joint.columns if c in question.columns):
         order = np.arange(counts.size).reshape(shape).T.reshape(-1)
@@ -208,23 +207,6 @@ def _fitted(sheet: Sheet, question: Question, joint: Coded, group: int) -> tuple
     law = pi @ rows
     statistic = float(((seen - n * law) ** 2 / (n * law)).sum())
     return statistic, (shape[0] - 1) * (shape[1] - 1)
-
-
-def _collapsed(
-    joint: Coded, question: Question, matrix: Matrix, counts: Array
-) -> tuple[tuple[int, ...], Array, Array]:
-    """Leave the other columns of a ``Joint`` out, whose matrix has two values."""
-    _refuse_mixed(joint, question.columns[0])
-    kept = [i for i, column in enumerate(joint.columns) if column in question.columns]
-    others = tuple(i for i in range(len(joint.columns)) if i not in kept)
-    shape = tuple(joint.shape[i] for i in kept)
-    own, other = structure.two_valued(matrix) or (1.0, 0.0)
-    many, cells = matrix.size // math.prod(shape), math.prod(shape)
-    if cells > _CELLS:
-        raise Refused("columns", f"have at most {_CELLS} combinations", cells)
-    rows = np.full((cells, cells), many * other)
-    np.fill_diagonal(rows, own + (many - 1) * other)
-    return shape, np.asarray(counts.reshape(joint.shape).sum(axis=others)), rows
 
 
 def _weighted(sheet: Sheet, question: Question) -> Independence:

@@ -68,8 +68,6 @@ class Sheet:
     weights: Array | None
     strata: Places | None
     clusters: Places | None
-    second: Places | None
-    """The cluster of the second stage of every row."""
     replicates: tuple[Array, ...]
     scale: float
     times: Array | None = None
@@ -80,8 +78,8 @@ class Sheet:
     """Notes on the clusters."""
     lost: str = ""
     """The reason why standard errors are unknown, if they are."""
-    fractions: tuple[Array, ...] = ()
-    """The sampled fraction of each stage, for every row."""
+    fraction: Array | None = None
+    """The sampled fraction for every row."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -103,7 +101,7 @@ class Sheet:
     @property
     def is_counted(self) -> bool:
         """Whether cells of each stratum are all that errors need."""
-        return self.clusters is None and not self.replicates and not self.fractions
+        return self.clusters is None and not self.replicates and self.fraction is None
 
     def weighed(self) -> Array:
         """Return the weight of every row, 0 outside of the subgroup."""
@@ -122,13 +120,9 @@ class Sheet:
             backend.require_memory("columns", cells * strata, 3, 8)
             return self._count()
         sample = self.sample()
-        first, *inner = sample.stages
         if not self.replicates:
-            _refuse_lonely(first.many, "records" if self.clusters is None else "clusters")
-        for stage in inner:
-            backend.require_memory("cluster", len(stage.many), cells, 24)
-            if stage.lonely:
-                raise Refused("cluster", "have two or more units of the second stage each", "one")
+            units = "records" if self.clusters is None else "clusters"
+            _refuse_lonely(sample.stages[0].many, units)
         return Tallies(sample, cells, self._places().astype(np.uint32))
 
     def reported(self) -> Reported:
@@ -170,33 +164,22 @@ class Sheet:
         """Return the rows as they are, with the design."""
         weights = self.weighed()
         replicates = [_inside(each, self.inside) for each in self.replicates]
-        left = None
-        if self.fractions:
-            # A stage without a fraction has all of the noise.
-            whole = len(self.fractions) == 1 + (self.second is not None)
-            left = np.asarray(np.prod(self.fractions, axis=0)) * whole
         return Sample(
-            self.records, weights, weights**2 if self.times is None else weights, self.stages(),
+            self.records, weights, weights**2 if self.times is None else weights, (self.stage(),),
             self.weights is not None, np.stack(replicates) if replicates else None, self.scale,
-            left, self.lost,
+            self.fraction, self.lost,
         )  # fmt: skip
 
-    def stages(self) -> tuple[Stage, ...]:
-        """List the stages of the design; the second counts only in a finite population."""
+    def stage(self) -> Stage:
+        """Return the one stage of the design."""
         if self.is_plain:
             # Records outside of a known domain are none of the sample.
-            return (Stage(np.array([self.records]), np.ones(1)),)
+            return Stage(np.array([self.records]), np.ones(1))
         strata = np.zeros(self.rows, np.intp) if self.strata is None else self.strata
-        first, *rest = self.fractions or (np.zeros(self.rows),)
-        if self.clusters is None:
-            return (Stage.of(strata, None, 1 - first),)
+        left = 1 - (np.zeros(self.rows) if self.fraction is None else self.fraction)
         # Clusters of different strata are different, whatever they are called.
-        clusters = _pair(strata, self.clusters)
-        found = Stage.of(strata, clusters, 1 - first)
-        if self.second is None or not self.fractions:
-            return (found,)
-        inner = first * (1 - rest[0]) if rest else first
-        return found, Stage.of(clusters, _pair(clusters, self.second), inner)
+        clusters = None if self.clusters is None else _pair(strata, self.clusters)
+        return Stage.of(strata, clusters, left)
 
 
 def _pair(one: Places, other: Places) -> Places:
@@ -310,19 +293,19 @@ def sheet_of(
         weights = weight_column(table, "weights", design.weights, first)
     sheet = Sheet(
         tuple(axes), table.rows, inside, left_out, weights, groups("strata", design.strata),
-        groups("cluster", design._first), groups("cluster", design._second),
+        groups("cluster", design.cluster),
         tuple(weight_column(table, "replicates", each, first) for each in design.replicates or ()),
         design._scale, times, known,
     )  # fmt: skip
-    fpc = design._sizes
+    fpc = design.fpc
     if question.units:
         if not design.replicates:
             sheet = _by_unit(question, table, design, sheet, what, first)
-        if fpc:
+        if fpc is not None:
             note = "fpc is left out, as records of a unit share noise: errors are not too small"
-            fpc, sheet = (), replace(sheet, notes=(*sheet.notes, note))
-    if fpc:
-        sheet = replace(sheet, fractions=_fractions(table, sheet, fpc, first))
+            fpc, sheet = None, replace(sheet, notes=(*sheet.notes, note))
+    if fpc is not None:
+        sheet = replace(sheet, fraction=_fraction(table, sheet, fpc, first))
     if not empty:
         _refuse_empty(question, sheet)
     return sheet
@@ -342,7 +325,7 @@ def _by_unit(
         if unit in table.names and sheet.times is None
     }
     if sheet.clusters is not None:
-        _refuse_split(there, design._first or "", sheet.clusters)
+        _refuse_split(there, design.cluster or "", sheet.clusters)
     elif len(there) == len(question.units):
         # The coarsest of them holds whole units of all others.
         coarsest = min(there, key=lambda u: int(there[u].max(initial=0)))
@@ -361,34 +344,28 @@ def _by_unit(
     return sheet
 
 
-def _fractions(
-    table: Table, sheet: Sheet, fpc: tuple[str | float, ...], first: int
-) -> tuple[Array, ...]:
-    """Read the sampled fraction of each stage for every row: up to 1, or from sizes above 1."""
-    ones = np.ones(sheet.rows)
-    stages = replace(sheet, fractions=(ones,) * len(fpc)).stages()
-    found = []
-    for given, stage in zip(fpc, stages, strict=False):
-        assert stage.groups is not None
-        by = () if isinstance(given, float) else (given,)
-        if isinstance(given, float):
-            values = ones * given
-        else:
-            values = weight_column(table, "fpc", given, first)
-        shares = np.where(values <= 1, values, stage.many[stage.groups] / np.maximum(values, 1))
-        wrong = ~((shares > 0) & (shares <= 1))
-        if wrong.any():
-            must = "hold sampled fractions, or at least as many units as were sampled"
-            at = first + int(np.argmax(wrong))
-            raise Refused("fpc", must, f"less in row {at}", column=by, row=at)
-        same = np.zeros(len(stage.many))
-        same[stage.groups] = shares
-        differ = same[stage.groups] != shares
-        if differ.any():
-            must, at = "be the same in a stratum or cluster", first + int(np.argmax(differ))
-            raise Refused("fpc", must, f"two, by row {at}", column=by, row=at)
-        found.append(shares)
-    return tuple(found)
+def _fraction(table: Table, sheet: Sheet, fpc: str | float, first: int) -> Array:
+    """Read the sampled fraction for every row: up to 1, or from sizes above 1."""
+    by = (fpc,) if isinstance(fpc, str) else ()
+    if isinstance(fpc, str):
+        values = weight_column(table, "fpc", fpc, first)
+    else:
+        values = np.full(sheet.rows, float(fpc))
+    stage = replace(sheet, fraction=np.zeros(sheet.rows)).stage()
+    assert stage.groups is not None
+    shares = np.where(values <= 1, values, stage.many[stage.groups] / np.maximum(values, 1))
+    wrong = ~((shares > 0) & (shares <= 1))
+    if wrong.any():
+        must = "hold sampled fractions, or at least as many units as were sampled"
+        at = first + int(np.argmax(wrong))
+        raise Refused("fpc", must, f"less in row {at}", column=by, row=at)
+    same = np.zeros(len(stage.many))
+    same[stage.groups] = shares
+    differ = same[stage.groups] != shares
+    if differ.any():
+        must, at = "be the same in a stratum", first + int(np.argmax(differ))
+        raise Refused("fpc", must, f"two, by row {at}", column=by, row=at)
+    return shares
 
 
 def _refuse_split(

@@ -293,7 +293,7 @@ class _Pair:
             second, axes=axes, rows=len(rows), inside=None if inside.all() else inside,
             weights=some(second.weights), strata=some(second.strata),
             clusters=some(second.clusters), replicates=tuple(map(some, second.replicates)),
-            second=some(second.second), fractions=tuple(map(some, second.fractions)),
+            fraction=some(second.fraction),
         )  # fmt: skip
 
     def way_back(self) -> tuple[Map, tuple[Axis, ...]]:

@@ -105,7 +105,7 @@ def read_records(
     plan, frame = release.plan, release.data
     design = Design._of(given, plan)
     finite = ["fpc is left out: errors are as with replacement, and not too small"]
-    finite = finite if design._sizes else []
+    finite = finite if design.fpc is not None else []
     # The noise of scores would have to stay whole, and is not known by itself.
     design = replace(design, fpc=None)
     columns = sorted(outcome | others)
