@@ -26,8 +26,8 @@ from bistochastic_survey.progress import watched
 from bistochastic_survey.release.certificate import BLOCKS, Certificate
 from bistochastic_survey.release.run import package
 from bistochastic_survey.report.column import TABLED, Column, epsilon, grouped, merged, pictures
-from bistochastic_survey.report.precision import SHARES, Precision, errors
-from bistochastic_survey.report.sentences import becomes, category, count, names, points, rounded
+from bistochastic_survey.report.precision import Precision
+from bistochastic_survey.report.sentences import becomes, category, count, names, points
 from bistochastic_survey.report.suspicion import MANY, STATED, after, exponential, percent
 from bistochastic_survey.wording import down, exact, prefix, shown
 
@@ -146,6 +146,35 @@ class Report:
         if self.records is not None:
             tiles.append((f"{self.records:,}", f"record{'s' * (self.records != 1)}"))
         return tiles
+
+    @property
+    def risks(self) -> list[tuple[str, str]]:
+        """Say what one number each limits: finding the row of a person, and linking two releases.
+
+        The reader knows everything but which row is whose. Exchanging two people changes the
+        probability of two reported rows, each by at most the odds of all columns, so the row of one
+        of n people is found with ``k^2 / (k^2 + n - 1)`` at most.
+        """
+        found, ids = "no limit", self.ids
+        clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
+        coded = self.plan._coded
+        # Rows that share their noise are recognized by it, and rows by what is not protected.
+        shared = any(each.unit for each in coded) or (ids and ids.rows_per_id_checked != 1)
+        seen = clear or any(each.missing == "keep" for each in coded)
+        if self.odds is not None and not (shared or seen):
+            most = percent(after(Fraction(1, max(1, self.spoken_of)), self.odds**2))
+            found = f"at most {most}, in {count(self.spoken_of, 'record')}"
+            if self.certificate is None:
+                found += ", if the rows are shuffled"
+            elif not self.certificate.shuffled:
+                found = "no limit, as the rows are in the order of the original"
+        linked = found
+        if ids is not None and not ids.row_columns:
+            linked = "no limit, as values by ids stay the same"
+        return [
+            ("Singling out", f"whoever knows all true values finds the row of a person: {found}"),
+            ("Linkability", f"another such release shows which rows are of a person: {linked}"),
+        ]
 
     @property
     def is_useless(self) -> bool:
@@ -278,23 +307,6 @@ class Report:
         rows = [(c, tuple(_within(c.precision(many, self.design_effect).within)
                           for many in _EXAMPLES)) for c, _ in known]  # fmt: skip
         return ["Column", *(count(many, "record") for many in _EXAMPLES)], merged(rows)
-
-    def ranges(self, known: list[tuple[Column, Precision]]) -> Bars | None:
-        """Draw true proportions and the range of their estimates, for the least accurate column."""
-        worst = max((c for c, _ in known), key=lambda c: c.precision(self.spoken_of).within or 0.0)
-        many = worst.units or self.spoken_of
-        each = [errors(m, many, self.design_effect) for m in worst.coded.matrices]
-        if None in each:
-            return None
-        most = [max(at) for at in zip(*(one for one in each if one is not None), strict=True)]
-        items: list[Item | None] = []
-        for share, e in zip(SHARES, most, strict=True):
-            low, high = max(0.0, share - e), min(1.0, share + e)
-            text = f"{rounded(low, e)} to {rounded(high, e)}"
-            items.append((f"true {share:.0%}", text, low, high))
-        title = (f"True proportion of a category of {worst.name}, and where 95 of 100 estimates "
-                 f"from {count(many, 'unit' if worst.units else 'record')} are")  # fmt: skip
-        return bars(items, title=title.replace("`", ""), caption=title, most=1.0)
 
     # The appendix.
 
