@@ -407,7 +407,8 @@ def attempt(wheel: Path, survey: Path) -> None:
         for start in ([command], [python, "-m", "bistochastic_survey"]):
             if version() not in inside(*start, "--version"):
                 raise ReleaseError(f"the command must state version {version()}; see above")
-        inside(command, "plan", "people.csv", "--categories-from-data", "--out", "plan.toml")
+        inside(command, "plan", "people.csv", "--categories-from-data", "--beta", "0.6", "--out",
+               "plan.toml")  # fmt: skip
         for ending in ("csv", "parquet"):
             made = f"protected.{ending}"
             inside(command, "protect", f"people.{ending}", made, "--plan", "plan.toml", "--shuffle")

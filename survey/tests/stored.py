@@ -206,6 +206,9 @@ def certificates(folder: Path) -> dict[str, sv.Certificate]:
         "declared": dataclasses.replace(
             dropped.protect(people()).certificate, declared_categories=("region",)
         ),
+        "central": sv.Plan([sv.Categorical("sex", ["F", "M"], RR, epsilon=1)]).protect(
+            {"sex": ["F", "M"] * 500}, shuffle=True
+        ).certificate.with_central(),
         "empty": dropped.protect(people(0)).certificate,
         "household": household().protect(homes()).certificate,
         "numbers": numbers().protect(incomes(), **keyed).certificate,

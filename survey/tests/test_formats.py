@@ -41,7 +41,9 @@ def sha(data: Any) -> str:
 
 
 def without_files(text: str) -> Any:
-    return {name: value for name, value in json.loads(text).items() if name != "files"}
+    """What the digest is of."""
+    beside = ("central", "files")
+    return {name: value for name, value in json.loads(text).items() if name not in beside}
 
 
 def read(data: Any) -> sv.Certificate:
@@ -160,7 +162,8 @@ def test_the_page_on_formats_names_all_that_changed() -> None:
     ]
     for new, old in renames:
         assert re.search(rf"^\| attribute \| `.*{new}.*` \| `.*{old}.*` \|$", words, re.M), new
-    for field in (*plan_json.LATER, *stored_json.LATER, *stored_json.LATER_IDS):
+    every = (*plan_json.LATER, *stored_json.LATER, *stored_json.LATER_IDS, *stored_json.BESIDE)
+    for field in every:
         assert re.search(rf"`(ids\.)?{field}`", words), field
 
 
@@ -473,6 +476,27 @@ def test_a_certificate_that_was_read_is_copied_with_its_data() -> None:
     # What is handed out is the caller's own.
     older.to_dict()["records"] = 7
     assert older.to_dict() == data
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"central": {"delta": 1e-6, "epsilon": 0.2}}, "`central.at_least` must be given"),
+        ({"central": {"delta": 1e-3, "epsilon": 0.2, "at_least": None}}, "below 1 / records"),
+        ({"central": {"delta": 0.0, "epsilon": 0.2, "at_least": None}}, "`central.delta`"),
+        ({"central": {"delta": 1e-6, "epsilon": 1.1, "at_least": None}}, "at most that of one"),
+        ({"central": {"delta": 1e-6, "epsilon": "inf", "at_least": None}}, "at most that of one"),
+        ({"central": {"delta": 1e-6, "epsilon": -1, "at_least": None}}, "a number from 0 on"),
+        ({"central": {"delta": 1e-6, "epsilon": 0.2, "at_least": 0.3}}, "be at most epsilon"),
+        ({"shuffled": False}, "not be given; got the rows are in the order"),
+        ({"unprotected_columns": ["x"], "shuffled": True}, "`unprotected_columns`"),
+    ],
+)
+def test_a_central_epsilon_has_a_type_and_a_range(change: dict[str, Any], match: str) -> None:
+    data = json.loads(stored.text("certificates", "central"))
+    assert data["central"] == {"delta": 1e-6, "epsilon": 0.148671, "at_least": 0.126614}
+    with pytest.raises(ValueError, match=match):
+        read({**data, **change})
 
 
 def test_files_are_last_and_leave_the_digest_alone() -> None:

@@ -323,7 +323,9 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "to_npz": lambda path: M.decompose().to_npz(path),
-    "plan --out": lambda path: run("plan", "--codebook", path.parent / "book.csv", "--out", path),
+    "plan --out": lambda path: run(
+        "plan", "--codebook", path.parent / "book.csv", "--beta", "0.6", "--out", path
+    ),
     "demo --data": lambda path: run("demo", "--data", path),
     "report": lambda path: run("report", path.parent / "plan.json", "--out", path),
     "protect": lambda path: run(

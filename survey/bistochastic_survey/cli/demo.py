@@ -17,6 +17,7 @@ from bistochastic.errors import Refused, SingularMatrixError
 from bistochastic_survey.cli.group import main, say
 from bistochastic_survey.cli.options import FILE
 from bistochastic_survey.files.atomic import new
+from bistochastic_survey.plan.preview import becomes
 from bistochastic_survey.samples import COUNTS, TITANIC
 from bistochastic_survey.wording import down, shown, table, up
 
@@ -26,14 +27,15 @@ _TOGETHER = ("class", "sex", "survived")
 
 
 @main.command(name="demo", short_help="Plan, protect and estimate sample data.")
-@option("--beta", default=0.6, show_default=True, help="Beta that every column reaches.")
+@option("--epsilon", type=float, help="Epsilon of every column; 1 without --beta.")
+@option("--beta", type=float, help="Beta that every column reaches, instead of epsilon.")
 @option(
     "--data",
     type=FILE,
     metavar="FILE.csv",
     help="Write the data to this new file, and a codebook next to it, instead.",
 )
-def _demo(beta: float, data: Path | None) -> None:
+def _demo(epsilon: float | None, beta: float | None, data: Path | None) -> None:
     """Plan, protect and estimate the 2,201 people of the Titanic.
 
     \b
@@ -42,7 +44,8 @@ def _demo(beta: float, data: Path | None) -> None:
     """
     people = sv.titanic()
     if data is None:
-        say(_report(people, beta))
+        asked = {"epsilon": 1.0} if epsilon is beta is None else {"epsilon": epsilon, "beta": beta}
+        say(_report(people, {name: x for name, x in asked.items() if x is not None}))
         return
     book = [(column, category) for column, listed in TITANIC.items() for category in listed]
     rows: dict[Path, list[Sequence[str]]] = {
@@ -60,11 +63,12 @@ def _demo(beta: float, data: Path | None) -> None:
         say(f"Written to {shown(target)}")
 
 
-def _report(people: dict[str, list[str]], beta: float) -> str:
+def _report(people: dict[str, list[str]], asked: dict[str, float]) -> str:
     """Write what is planned, what is published, and what can be learned from it."""
-    columns = [sv.Categorical(name, categories, "randomized_response", beta=beta)
+    columns = [sv.Categorical(name, categories, "randomized_response", **asked)
                for name, categories in TITANIC.items()]  # fmt: skip
     plan = sv.Plan(columns, name="titanic")
+    [(chosen, number)] = asked.items()
     release = plan.protect(people, shuffle=False)
     certificate = release.certificate
     laws = [
@@ -72,24 +76,26 @@ def _report(people: dict[str, list[str]], beta: float) -> str:
          up(m.epsilon, 4)]
         for name, m in zip(TITANIC, (column.matrices[0] for column in columns), strict=True)
     ]  # fmt: skip
-    number = len(people["class"])
+    many = len(people["class"])
     some = [
         [str(i), *(f"{people[name][i]} -> {release.data[name][i]}" for name in TITANIC)]
-        for i in range(0, number - number % _SHOWN, number // _SHOWN)
+        for i in range(0, many - many % _SHOWN, many // _SHOWN)
     ]
     filled = [textwrap.fill(each, 89) for each in certificate.notes]
     notes = textwrap.indent("\n".join(filled), "   ")
     return f"""\
-A table of {number:,} people on the Titanic: class, sex, age and who survived.
+A table of {many:,} people on the Titanic: class, sex, age and who survived.
 You want to publish it without revealing which of its values are true.
 
 1. The plan. Every value is replaced at random, with known probabilities.
-   Beta {beta:g}: an average, from 0 (nothing is hidden) to 1 (everything is).
+   You choose how much is hidden: here {chosen} {number:g} of each column.
    Epsilon: the most that a reported value can reveal; smaller is safer.
+   Beta: an average, from 0 (nothing is hidden) to 1 (everything is).
 
 {table(["Column", "Categories", "Reported truthfully", "Beta", "Epsilon"], laws)}
 
    All four columns: beta {down(plan.beta, 4)}, epsilon {up(plan.epsilon, 4)}.
+   A suspicion of 1% about a person can grow to {becomes(plan.epsilon)}, and to no more.
 
 2. The protected table has the same columns and rows. Some people, before -> after:
 
@@ -103,7 +109,7 @@ You want to publish it without revealing which of its values are true.
 4. Estimates. The probabilities are known, so the noise can be corrected{_estimates(release)}
 
 Do the same with your own file:
-   bistochastic plan FILE --codebook CODEBOOK --out plan.toml
+   bistochastic plan FILE --codebook CODEBOOK --epsilon 1 --out plan.toml
    bistochastic protect FILE PROTECTED --plan plan.toml --shuffle"""
 
 

@@ -38,7 +38,9 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     from bistochastic_survey.table.schemas import Column
 
-_BETA = 0.6
+# Standard input and output.
+_PIPE = Path("-")
+_ORDER = "the rows are in the order of the original, which can reveal values"
 
 
 @main.command(name="plan", short_help="Write a first plan for a file, or check one.")
@@ -49,7 +51,7 @@ _BETA = 0.6
     metavar="FILE",
     help="Categories of the columns: CSV with column and category, TOML, a Table Schema, or .sav.",
 )
-@option("--beta", type=float, help="Beta that every column reaches.  [default: 0.6]")
+@option("--beta", type=float, help="Beta that every column reaches.")
 @option(
     "--epsilon",
     type=float,
@@ -105,8 +107,9 @@ def _plan(
     Only names and types of columns are read. A column of a CSV file is numeric if all its fields
     are numbers. From SPSS and Stata, value labels become categories, and missing codes are recoded
     as missing. The labels are written into the plan, and leave only from there. A codebook is
-    enough, too. Review the plan and edit it before you protect the file. To change the matrix of a
-    column, write for example: matrix = {family = "randomized_response", requested = {beta = 0.7}}
+    enough, too. Say how much is hidden: --epsilon, --beta or --truthfulness. Review the plan and
+    edit it before you protect the file. To change the matrix of a column, write for example: matrix
+    = {family = "randomized_response", requested = {beta = 0.7}}
 
     Every text column needs a list of categories: from a codebook, from an Enum type, or read from
     the data with --categories-from-data. Other non-numeric columns are dropped, with a warning.
@@ -120,9 +123,9 @@ def _plan(
 
     \b
     bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
-    bistochastic plan survey.parquet --categories-from-data --keep region --out plan.toml
-    bistochastic plan survey.sav --keep weight --drop name --out plan.toml
-    bistochastic plan survey.csv --numeric age,income --keep weight --drop household
+    bistochastic plan survey.parquet --categories-from-data --epsilon 1 --keep region
+    bistochastic plan survey.sav --epsilon 1 --keep weight --drop name --out plan.toml
+    bistochastic plan survey.csv --epsilon 1 --numeric age,income --beta 0.6 --drop household
     bistochastic plan --check plan.toml --min-beta 0.6
     """
     from bistochastic_survey.files.formats import columns_in, open_source
@@ -154,7 +157,7 @@ def _plan(
         listed or {},
         codebook=None if columns is None else book,
         categories_from_data=categories_from_data,
-        beta=_BETA if beta is epsilon is options["truthfulness"] is None else beta,
+        beta=beta,
         epsilon=epsilon,
         ordinal=tuple(columns_named("ordinal", ordinal, known)),
         numeric=_star_or_columns("numeric", numeric, known),
@@ -210,6 +213,7 @@ def _star_or_columns(
 @option(
     "--certificate", type=FILE, help="Write the certificate here.  [default: OUT.certificate.json]"
 )
+@option("--format", type=click.Choice(["csv", "ndjson"]), help="Of a pipe, `protect - -`.")
 @reads_csv
 def protect(
     source: Path,
@@ -223,6 +227,7 @@ def protect(
     rerandomize_numeric: bool,
     max_rows_per_id: int,
     certificate: Path | None,
+    format: Literal["csv", "ndjson"] | None,
     dialect: Dialect,
     unit_pseudonym: tuple[str, ...],
     **options: object,
@@ -234,6 +239,10 @@ def protect(
     once the new one is complete. Without --key-file, a key is generated and discarded, which is
     right for a single release.
 
+    `protect - -` reads rows from standard input and writes to standard output as they come, as CSV
+    or, with --format ndjson, as lines of JSON. It needs --certificate, and leaves out --shuffle and
+    numeric columns. If the exit code is not 0, discard what was written.
+
     Several OUT files hold the same noise in several formats. One certificate, next to the first,
     lists all of them.
 
@@ -242,14 +251,16 @@ def protect(
     bistochastic protect survey.sav protected.csv protected.sav --plan plan.toml --shuffle
     bistochastic protect wave2.parquet out.parquet --plan plan.toml --key-file survey.key \\
         --id-column person --after wave1.parquet.certificate.json
+    bistochastic protect - - --format ndjson --plan plan.toml --key-file survey.key \\
+        --id-column person --after first --certificate out.certificate.json
 
     CSV files have a header. An empty field is a missing value; "" is an empty string. Ids are
     strings. OUT is UTF-8, with the separator and the decimal mark of IN. Unprotected columns are
     copied unchanged; booleans are written as true and false. From CSV to Parquet, an unprotected
     column becomes numeric if each of its fields is a number that can be stored without rounding.
 
-    A quote that does not end is an error, and so is a line end inside a field: either may have
-    swallowed rows. --max-line-ends allows some. Messages count rows from 0, without the header.
+    A quote that does not end in its line is an error, as it may have swallowed rows: fields with
+    line ends need a Parquet file. Messages count rows from 0, without the header.
     Memory use does not grow with the file, except for numeric columns: about 32 bytes per row.
     Files of SPSS, Stata and SAS are read and written whole. Their labels come from the plan.
 
@@ -258,12 +269,20 @@ def protect(
     """
     from bistochastic_survey import Wave
     from bistochastic_survey.files.earlier_draws import describe_draws, find_draws, read_earlier
+    from bistochastic_survey.files.pipe import protect_pipe
     from bistochastic_survey.files.protect import protect_file
     from bistochastic_survey.release.options import Options
 
     if not all(out.name for out in outs):
         raise Refused("out", "be a file", "a folder")
     out = outs[0]
+    is_pipe = _PIPE in (source, *outs)
+    if is_pipe and (source, *outs) != (_PIPE, _PIPE):
+        raise Refused("out", "be - if `in` is, and only then", "only one of them")
+    if is_pipe and certificate is None:
+        raise Refused("certificate", "be given with -", "none")
+    if format is not None and not is_pipe:
+        raise Refused("format", "go with -, as files have endings", "files")
     target = certificate or out.with_name(f"{out.name}.certificate.json")
     wave: Any = after
     if after is not None and after != "first":
@@ -275,9 +294,11 @@ def protect(
     for name, value in given.items():
         if id_column is None and value not in (None, False) and (name, value) != ("max_rows", 1):
             raise Refused(name, "go with id_column", "no id_column")
-    read = [("in", source), ("plan", plan), ("key-file", key_file)]
-    for each in outs:
-        refuse_same("out", each, read)
+    read = [("plan", plan), ("key-file", key_file)]
+    if not is_pipe:
+        read += [("in", source)]
+        for each in outs:
+            refuse_same("out", each, read)
     refuse_same("certificate", target, [*read, *(("out", each) for each in outs)])
     made = read_plan(plan)
     settings = Options.of(
@@ -287,6 +308,14 @@ def protect(
         unit_pseudonym=_named(unit_pseudonym),
         **options,
     )
+    if is_pipe:
+        read, write = click.get_binary_stream("stdin"), click.get_binary_stream("stdout")
+        found = protect_pipe(
+            made, read, write, target, settings, form=format or "csv", dialect=dialect
+        )
+        for each in (*found.warnings, _ORDER):
+            warn(each)
+        return
     earlier = read_earlier(out)
     try:
         with steps() as progress:
@@ -303,8 +332,7 @@ def protect(
     say(f"{shown(target)}: the certificate")
     say("\nPublished unchanged:")
     say("\n".join(f"  {each}" for each in found.published_unchanged or ("nothing",)))
-    order = "the rows are in the order of the original, which can reveal values: use --shuffle"
-    warned = [*found.warnings, *[order] * (not found.shuffled)]
+    warned = [*found.warnings, *[f"{_ORDER}: use --shuffle"] * (not found.shuffled)]
     if warned:
         say("\nWarnings:\n" + "\n".join(f"  {each}" for each in warned))
     files = [shlex.quote(shown(path)) for path in (source, out, target)]

@@ -3,7 +3,8 @@
 ``attributes``, ``binned`` and ``numeric``: what happens to a column; ``plan``: what happens to all
 columns; ``labels``: categories and their codes; ``definitions``: bits, beta and epsilon of all
 columns, and what a publisher requires of them; ``plan_json`` and ``formats``: JSON and TOML;
-``preview``: words and a table; ``published``: what readers learn; ``draft``: a plan for a frame;
+``preview``: words and a table; ``published``: what readers learn; ``central``: the epsilon of a
+shuffled file; ``draft``: a plan for a frame;
 ``allocate``: epsilon over the columns; ``client``: plans for devices.
 """
 
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.attributes import Groups
+    from bistochastic_survey.plan.central import Central
     from bistochastic_survey.plan.definitions import Bits, Measures
     from bistochastic_survey.plan.preview import Preview
     from bistochastic_survey.release.addressing import ByIds, Unit
@@ -20,14 +22,15 @@ if TYPE_CHECKING:
     from bistochastic_survey.release.column_function import ColumnFunction, PlannedColumn
 
 __all__ = [
-    "BatchFunction", "Bits", "ByIds", "ColumnFunction", "Groups", "Measures", "PlannedColumn",
-    "Preview", "ProtectedBatches", "Unit",
+    "BatchFunction", "Bits", "ByIds", "Central", "ColumnFunction", "Groups", "Measures",
+    "PlannedColumn", "Preview", "ProtectedBatches", "Unit",
 ]  # fmt: skip
 
 # Each is imported at its first use: a release is made of files of this folder, and a plan of files
 # of that one.
 _HOMES = {
     "plan.attributes": ("Groups",),
+    "plan.central": ("Central",),
     "plan.definitions": ("Bits", "Measures"),
     "plan.preview": ("Preview",),
     "release.addressing": ("ByIds", "Unit"),

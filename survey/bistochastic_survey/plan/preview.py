@@ -11,7 +11,7 @@ import numpy as np
 
 from bistochastic import Matrix, build, measures
 from bistochastic_survey import checks
-from bistochastic_survey.plan import published
+from bistochastic_survey.plan import central, published
 from bistochastic_survey.plan.definitions import Bits, Measures, pooled, together
 from bistochastic_survey.plan.definitions import epsilon as total
 from bistochastic_survey.plan.numeric import Attribute
@@ -91,7 +91,9 @@ def warnings(plan: Plan) -> list[str]:
             less = f"beta {down(weak.beta or 0.0, 4)} is less than half the beta of all such"
             audit = "disclosures" if weak.kind == "numeric" else "guesses"
             told.append((weak.columns, f"{less} columns", audit))
-    found = grouped((columns, f"{sentence} ({_audit(part)})") for columns, sentence, part in told)
+    found = [f"{each} ({_audit('guesses' if plan._coded else 'disclosures')})"
+             for each in exposed(plan)]  # fmt: skip
+    found += grouped((columns, f"{sentence} ({_audit(part)})") for columns, sentence, part in told)
     if plan.keep == "*":
         found.append(
             f"columns that the plan does not name stay unprotected ({_audit('giveaways')})"
@@ -109,6 +111,23 @@ def warnings(plan: Plan) -> list[str]:
             f"in units, or write units=[] ({_audit('pooled')})"
         )
     return found
+
+
+def exposed(plan: Plan) -> list[str]:
+    """Say what a large epsilon of a record means, in one sentence; none if it is not large."""
+    if not plan.attributes or plan.epsilon <= _MUCH:
+        return []
+    if math.isinf(plan.epsilon):
+        return ["epsilon is infinite: a suspicion of 1% can grow to 100%"]
+    said = f"epsilon {up(plan.epsilon, 4)} per record is above {_MUCH}"
+    return [f"{said}: a suspicion of 1% can grow to {becomes(plan.epsilon)}"]
+
+
+def becomes(epsilon: float) -> str:
+    """Write what a suspicion of 1% becomes at most, by this epsilon."""
+    from bistochastic_survey.report.suspicion import STATED, after, exponential, percent
+
+    return percent(after(STATED[0], None if math.isinf(epsilon) else exponential(epsilon)))
 
 
 def notes(plan: Plan) -> list[str]:
@@ -193,6 +212,8 @@ def headline(plan: Plan) -> str:
     return ", ".join(f"beta {down(part.beta)} of {name}" for name, part in known)
 
 
+# Above this epsilon of a record, preview, certificate and report say what it means.
+_MUCH = 5
 # Size up to which families are compared: a fraction of a second.
 _COMPARED = 1500
 HEADER = ["Columns", "Kind", "Family", "Size", "Bits", "Beta", "Epsilon"]
@@ -313,14 +334,10 @@ def several(plan: Plan) -> list[str]:
 
 def _grows(epsilon: Callable[[int], float]) -> str:
     """Bound a suspicion after this many records, by the epsilon of all of them."""
-    from bistochastic_survey.report.suspicion import MANY, STATED, after, exponential, percent
+    from bistochastic_survey.report.suspicion import MANY
 
-    each = [
-        f"{percent(after(STATED[0], None if math.isinf(e) else exponential(e)))} with {m}"
-        for m, e in ((m, epsilon(m)) for m in MANY)
-    ]
-    each[0] += " record"
-    return f"a suspicion of {percent(STATED[0])} becomes at most {', '.join(each)}."
+    first, *rest = [f"{becomes(epsilon(m))} with {m}" for m in MANY]
+    return f"a suspicion of 1% becomes at most {', '.join([f'{first} record', *rest])}."
 
 
 def by_unit(plan: Plan) -> list[str]:
@@ -409,7 +426,7 @@ class Preview:
         expected = self.expectations()
         if expected:
             lines += [f"To expect of {self.records:,} records:", table(EXPECTED, expected), ""]
-        lines += [*totals(plan), "", "Published unchanged:"]
+        lines += [*totals(plan), *self._shuffling, "", "Published unchanged:"]
         lines += [f"  {each}" for each in possibly_unchanged(plan)]
         if plan.drop:
             listed = ", ".join(f"`{shown(column)}`" for column in plan.drop)
@@ -421,6 +438,10 @@ class Preview:
             if found:
                 lines += ["", f"{heading}:", *(f"  {each}" for each in found)]
         return "\n".join(lines)
+
+    @property
+    def _shuffling(self) -> list[str]:
+        return central.sentences(self.plan, self.records)
 
     def __repr__(self) -> str:
         return str(self)
@@ -434,10 +455,12 @@ class Preview:
         """
         plan = self.plan
         known = plan.has_records or plan.categorical is not None
+        why = central.obstacle(plan, self.records)
+        shuffled = None if why else central.central(plan, self.records or 0)._asdict()
         return {
             "name": plan.name, "digest": plan.digest,
             "beta": plan.beta if known else None, "min_beta": plan.min_beta if known else None,
-            "epsilon": plan.epsilon,
+            "epsilon": plan.epsilon, "central": shuffled,
             "attributes": [asdict(each) for each in plan.by_attribute.values()],
             "published_unchanged": possibly_unchanged(plan),
             "columns_left_out": list(plan.drop), "undecided": list(plan.undecided),
@@ -461,7 +484,8 @@ class Preview:
         if expected := self.expectations():
             caption = f"To expect of {self.records or 0:,} records"
             tables.append({"caption": caption, "header": EXPECTED, "rows": expected, "left": (0,)})
-        return render("notebook", tables=tables, lines=totals(plan), lists=lists)
+        return render("notebook", tables=tables, lines=[*totals(plan), *self._shuffling],
+                      lists=lists)  # fmt: skip
 
 
 def laws(plan: Plan, caption: str) -> dict[str, object]:

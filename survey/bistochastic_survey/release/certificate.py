@@ -7,7 +7,7 @@ fingerprint. Nothing in it is derived from a value.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from os import PathLike
 
@@ -15,7 +15,8 @@ from bistochastic import Matrix, measures
 from bistochastic.measures import Displacement
 from bistochastic_survey.cached import cached
 from bistochastic_survey.json_fields import Fields
-from bistochastic_survey.plan import formats, plan_json, preview, published
+from bistochastic_survey.plan import central, formats, plan_json, preview, published
+from bistochastic_survey.plan.central import Central
 from bistochastic_survey.plan.definitions import Measures
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
@@ -68,6 +69,8 @@ class Certificate:
     """The SHA-256 of each protected file as written, by its base name; None for a table."""
     _source: tuple[Certificate, str] | None = field(default=None, repr=False, compare=False)
     """The facts and the text that were read, to be written again while the facts stay."""
+    _central: Central | None = field(default=None, repr=False, compare=False)
+    """The central epsilon that is written: see :meth:`with_central`."""
 
     @property
     def _line(self) -> str:
@@ -94,6 +97,44 @@ class Certificate:
     def bits(self) -> float:
         """The stated bits of :attr:`plan`: see :attr:`Plan.bits`."""
         return self.plan.bits
+
+    @cached
+    def central(self) -> Central | None:
+        """The central epsilon of a shuffled release, computed when it is asked for; None if none.
+
+        :func:`bistochastic.shuffled` explains it. There is none if columns are unprotected, if the
+        noise is by ids or units, or if epsilon is infinite: printing the certificate says why.
+
+        >>> import bistochastic_survey as sv
+        >>> plan = sv.Plan.for_frame({"sex": ["F", "M"]}, epsilon=1)
+        >>> plan.protect({"sex": ["F", "M"] * 500}, shuffle=True).certificate.central.epsilon
+        0.148671
+        """
+        why = central.obstacle(self.plan, self.records, **self._shuffling)
+        return None if why else central.central(self.plan, self.records)
+
+    def with_central(self) -> Certificate:
+        """Return the same certificate, whose JSON states :attr:`central`, if there is one.
+
+        ``protect`` does not write it, because it can take seconds, and follows from the rest.
+
+        >>> import bistochastic_survey as sv
+        >>> plan = sv.Plan.for_frame({"sex": ["F", "M"]}, epsilon=1)
+        >>> certificate = plan.protect({"sex": ["F", "M"] * 500}, shuffle=True).certificate
+        >>> certificate.with_central().to_dict()["central"]
+        {'delta': 1e-06, 'epsilon': 0.148671, 'at_least': 0.126614}
+        """
+        return replace(self, _central=self.central)
+
+    @property
+    def shuffling(self) -> list[str]:
+        """Sentences: the central epsilon of a shuffled release, or why there is none."""
+        return central.sentences(self.plan, self.records, **self._shuffling)
+
+    @property
+    def _shuffling(self) -> Fields:
+        by_ids = self.ids is not None
+        return {"clear": self.unprotected_columns, "shuffled": self.shuffled, "by_ids": by_ids}
 
     @property
     def published_unchanged(self) -> tuple[str, ...]:
@@ -205,7 +246,8 @@ class Certificate:
     def digest(self) -> str:
         """The SHA-256 of the certificate's JSON, which identifies it: 64 hexadecimal digits.
 
-        The digest is of the data as first written or as read, without :attr:`files`.
+        The digest is of the data as first written or as read, without :attr:`files` and
+        :attr:`central`.
         """
         return formats.digest_of(self._data())
 
@@ -215,11 +257,12 @@ class Certificate:
 
     def to_dict(self) -> Fields:
         """Return the certificate as plain data: those that were read, if it was read."""
-        data = self._data()
-        return {**data, "files": dict(self.files)} if self.files else data
+        stated = self._central and self._central._asdict()
+        beside = {"central": stated, "files": self.files and dict(self.files)}
+        return {**self._data(), **{name: each for name, each in beside.items() if each}}
 
     def _data(self, *, moves: bool = True) -> Fields:
-        """Return the same without files, or also without how far values move."""
+        """Return the data of the digest; without ``moves``, without how far values move."""
         if self._source is not None and self._source[0] == self:
             read: Fields = json.loads(self._source[1])
             return read
@@ -255,9 +298,7 @@ class Certificate:
             "warnings": list(self.warnings),
             "plan_digest": plan.digest,
             "plan": plan_json.plain(plan),
-            **certificate_json.later(
-                self, {n: read for n, read in certificate_json.LATER.items() if n != "files"}
-            ),
+            **certificate_json.later(self, certificate_json.LATER),
         }
 
     def to_json(self) -> str:
@@ -308,6 +349,7 @@ class Certificate:
         lines += ["", table(preview.HEADER, preview.rows(plan), left=(0, 1, 2)), ""]
         lines += preview.totals(plan)
         lines += [line for attribute in plan.attributes for line in _describe_moves(attribute)]
+        lines += self.shuffling
         for heading, phrases in (("Published unchanged", self.published_unchanged or ("nothing",)),
                                  ("Warnings", self.warnings), ("Notes", self.notes)):  # fmt: skip
             lines += ["", f"{heading}:", *(f"  {each}" for each in phrases)] if phrases else []
@@ -350,7 +392,7 @@ class Certificate:
             caption="Certificate",
             pairs=[("records", f"{self.records:,}"), *self._facts()],
             tables=[preview.laws(plan, "Protection of each column")],
-            lines=[*preview.totals(plan), *moved],
+            lines=[*preview.totals(plan), *moved, *self.shuffling],
             lists=lists,
         )
 

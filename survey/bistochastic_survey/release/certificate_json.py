@@ -16,6 +16,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.measures import Displacement
 from bistochastic_survey.json_fields import Fields, Here, parsed
 from bistochastic_survey.plan import formats, plan_json
+from bistochastic_survey.plan.central import Central, obstacle
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.addressing import ByIds, Unit, drawn_by
 from bistochastic_survey.wording import shown
@@ -23,7 +24,7 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     from bistochastic_survey.release.certificate import Certificate
 
-Reader = Callable[[Here], list[Unit] | list[str] | dict[str, str]]
+Reader = Callable[[Here], list[Unit] | list[str]]
 C = TypeVar("C", bound="Certificate")
 
 
@@ -69,12 +70,13 @@ def _units(here: Here) -> list[Unit]:
 
 
 # Fields that came after format 1, in the order in which they are written, last and only if set.
-# Each has a field of the same name in the class. Files stay the last.
+# Each has a field of the same name in the class.
 LATER: dict[str, Reader] = {
     "declared_categories": Here.texts,
     "units": _units,
-    "files": _digests,
 }
+# Behind them, and not in the digest.
+BESIDE = ("central", "files")
 LATER_IDS: dict[str, Reader] = {
     "redrawn_before": Here.texts,
 }
@@ -107,7 +109,7 @@ def from_json(cls: type[C], given: object) -> C:
         raise Refused("text", f"{must}, of version {VERSION}", got)
     try:
         found = _certificate(cls, Here(data, ""))
-        kept = formats.to_text({name: data[name] for name in data if name != "files"})
+        kept = formats.to_text({name: data[name] for name in data if name not in BESIDE})
         for text in (kept, *(found.files or ())):
             text.encode()
     except UnicodeEncodeError:
@@ -145,8 +147,11 @@ def _certificate(cls: type[C], here: Here) -> C:
         ids=ids,
         package=package.removeprefix("bistochastic "),
         engine=_optional(here["engine"]),
+        files=_digests(here["files"]) if "files" in here else None,
         **_read_later(here, LATER),
     )
+    if "central" in here:
+        found = replace(found, _central=_read_central(here["central"], found))
     for number in plan._numeric:
         size = None if number.matrix is None else number.matrix.size
         if size != found.records:
@@ -167,7 +172,7 @@ def _certificate(cls: type[C], here: Here) -> C:
     given = found._data(moves=False)
     # The plan is the same if its digest is, under whatever names it was written.
     read_already = {"plan", "ids", "key", *LATER}
-    here.keys(tuple(name for name in given if name not in LATER), tuple(LATER))
+    here.keys(tuple(name for name in given if name not in LATER), (*LATER, *BESIDE))
     for name in given:
         if name not in read_already:
             _compare(here[name], name, given[name])
@@ -190,6 +195,22 @@ def _read_unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, .
     if wrong:
         raise here.refuse("hold what the plan keeps", f"a difference in `{shown(min(wrong))}`")
     return tuple(columns)
+
+
+def _read_central(here: Here, found: Certificate) -> Central:
+    """Read a central epsilon; it is not computed again, as that takes seconds."""
+    here.keys(Central._fields)
+    if why := obstacle(found.plan, found.records, **found._shuffling):
+        raise here.refuse("not be given", why)
+    delta, epsilon = _measure(here["delta"]), _measure(here["epsilon"])
+    if not 0 < delta * found.records < 1:
+        raise here["delta"].refuse("be above 0 and below 1 / records", repr(delta))
+    if not epsilon <= found.epsilon * (1 + _SLACK):
+        raise here["epsilon"].refuse("be at most that of one record", repr(epsilon))
+    low = None if here["at_least"].value is None else _measure(here["at_least"])
+    if low is not None and not low <= epsilon:
+        raise here["at_least"].refuse("be at most epsilon", repr(low))
+    return Central(delta, epsilon, low)
 
 
 def _ids(here: Here, plan: Plan) -> ByIds:

@@ -17,7 +17,7 @@ from bistochastic_survey import checks
 from bistochastic_survey.files import atomic
 from bistochastic_survey.pages import render
 from bistochastic_survey.pages.pictures import Bars, Heat, Item, bars
-from bistochastic_survey.plan import preview
+from bistochastic_survey.plan import central, preview
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.definitions import in_words, pooled
 from bistochastic_survey.plan.plan import Plan
@@ -109,6 +109,9 @@ class Report:
         if certificate is not None:
             self.unchanged = list(certificate.published_unchanged)
             notes = certificate.notes
+            self.shuffling = certificate.shuffling
+        else:
+            self.shuffling = central.sentences(plan, records)
         self.notes = [each for each in notes if each not in BLOCKS]
         self.blocks = [each for each in notes if each in BLOCKS]
         self.left_out = [*plan.drop]
@@ -121,6 +124,7 @@ class Report:
                  "names": names, "prefix": prefix, "shown": shown}  # fmt: skip
         return render("report", report=self, title=self.title, package=package(),
                       linked=preview.LINKED, by_unit=preview.by_unit(self.plan), several=MANY[1:],
+                      exposed=preview.exposed(self.plan),
                       **vars(self), **words)  # fmt: skip
 
     @property

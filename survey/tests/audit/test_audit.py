@@ -7,8 +7,6 @@ or as said beside them. Their keys are hashed from the names of the tests.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import inspect
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -27,22 +25,11 @@ import bistochastic_survey as sv
 from bistochastic_survey.audit.guesses import TIES
 from bistochastic_survey.cli import main
 from enumerated import worlds
+from folded import own_key
 from release.test_adult import adult
 
 SECRET = "Zaphod-Q7"
 RR: Final = "randomized_response"
-
-
-def key_of(name: str) -> bs.Key:
-    return bs.Key.from_bytes(hashlib.sha256(name.encode()).digest())
-
-
-def own_key() -> bs.Key:
-    """The key of the test that asks."""
-    frame = inspect.currentframe()
-    assert frame is not None
-    assert frame.f_back is not None
-    return key_of(frame.f_back.f_code.co_name)
 
 
 def people(n: int = 400) -> dict[str, list[Any]]:

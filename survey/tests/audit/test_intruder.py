@@ -16,10 +16,9 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from audit.test_audit import own_key
 from bistochastic_survey.audit import attributes
 from bistochastic_survey.audit.results import Scenario
-from folded import waved
+from folded import own_key, waved
 
 RR: Any = "randomized_response"
 SEX = sv.Categorical("sex", ["F", "M"], RR, keep=Fraction(3, 4))

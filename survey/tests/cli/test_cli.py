@@ -33,9 +33,11 @@ def test_the_demo_goes_the_whole_way() -> None:
     for words in ("1. The plan", "2. The protected table", "3. The certificate", "4. Estimates"):
         assert words in text
     assert "2,201 people" in text
-    assert "beta 0.6, epsilon 7.507" in text
+    assert "here epsilon 1 of each column" in text
+    assert "A suspicion of 1% about a person can grow to 35.6%" in text
     assert "Published unchanged: the order of the rows" in text
     assert "crew -> " in text
+    assert "beta 0.6, epsilon 7.507" in run("demo", "--beta", "0.6")
     # 2,201 people before and after, whatever was drawn.
     rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]
     counts = [row for row in rows if row[1] in ("no", "yes")]

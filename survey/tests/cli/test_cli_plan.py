@@ -58,29 +58,37 @@ def test_types_of_a_parquet_file_declare_levels(tmp_path: Path) -> None:
     frame = pl.DataFrame({"a": ["x", "é"], "b": [True, False], "c": ["x", "y"]},
                          schema_overrides={"a": pl.Enum(["é", "x", "z"])})  # fmt: skip
     frame.write_parquet(path)
-    plan = sv.Plan.from_toml(run("plan", path))
+    plan = sv.Plan.from_toml(run("plan", path, "--beta", "0.6"))
     assert [a.columns[0] for a in plan.attributes] == ["a", "b"]
     first = plan.attributes[0]
     assert isinstance(first, sv.Categorical)
     assert (first.categories, first.categories_from_data) == (("é", "x", "z"), False)
     pq.write_table(pa.table({"d": pa.array(["v", "u", "v"]).dictionary_encode()}), path)
-    assert "`schema` must have a column that can be protected" in invoke("plan", path).stderr
-    [read] = sv.Plan.from_toml(run("plan", path, "--categories-from-data")).attributes
+    assert (
+        "`schema` must have a column that can be protected"
+        in invoke("plan", path, "--beta", "0.6").stderr
+    )
+    [read] = sv.Plan.from_toml(
+        run("plan", path, "--categories-from-data", "--beta", "0.6")
+    ).attributes
     assert isinstance(read, sv.Categorical)
     assert read.categories == ("u", "v")
 
 
 def test_a_plan_is_written_once_and_shown(survey: Path) -> None:
     out = survey / "plan.toml"
-    text = run("plan", "--codebook", survey / "codebook.csv", "--out", out)
+    words = ("plan", "--codebook", survey / "codebook.csv", "--beta", "0.6")
+    none = invoke(*words[:3]).stderr
+    assert "`beta` must be given, or epsilon or truthfulness; got none" in none
+    text = run(*words, "--out", out)
     assert "beta 0.6" in text
     assert "Written to" in text
     plan = sv.Plan.from_toml(out.read_text())
     assert run("inspect", out) == f"{plan.preview()}\n"
-    again = invoke("plan", "--codebook", survey / "codebook.csv", "--out", out)
+    again = invoke(*words, "--out", out)
     assert again.exit_code == 1
     assert "`--out` must be a new file" in again.stderr
-    nowhere = invoke("plan", "--codebook", survey / "codebook.csv", "--out", survey / "no/p.toml")
+    nowhere = invoke(*words, "--out", survey / "no/p.toml")
     assert nowhere.exit_code == 1
     assert f"`--out` must be in a folder that there is; got none at {survey / 'no'}" in (
         nowhere.stderr
@@ -132,7 +140,7 @@ def test_household_ids_weights_and_region_codes_are_not_permuted(tmp_path: Path)
     codes = [f"0{1 + i % 7}1{i % 5}" for i in range(frame.height)]
     frame.with_columns(pl.Series("region", codes)).write_csv(tmp_path / "in.csv")
     (tmp_path / "book.csv").write_text("column,category\nsex,1\nsex,2\n")
-    words = ("plan", tmp_path / "in.csv", "--codebook", tmp_path / "book.csv")
+    words = ("plan", tmp_path / "in.csv", "--codebook", tmp_path / "book.csv", "--beta", "0.6")
     plan = sv.Plan.from_toml(run(*words))
     assert [a.columns for a in plan.attributes] == [("sex",)]
     ids = {"ori_hid", "sampling_weight", "household_weights"}
@@ -155,7 +163,7 @@ def test_commas_and_repeated_options_name_columns(tmp_path: Path) -> None:
     path.write_text('sex,a,b,"a,b",c,d\nF,1,1,1,1,1\nM,2,2,2,2,2\n')
     book = tmp_path / "book.toml"
     book.write_text('sex = ["F", "M"]')
-    words = ("plan", path, "--codebook", book)
+    words = ("plan", path, "--codebook", book, "--beta", "0.6")
 
     def of(*more: str) -> sv.Plan:
         return sv.Plan.from_toml(run(*words, *more))
@@ -176,7 +184,6 @@ def test_epsilon_in_the_place_of_beta(tmp_path: Path) -> None:
     words = ("plan", "--codebook", tmp_path / "book.toml")
     plan = sv.Plan.from_toml(run(*words, "--epsilon", "1.5"))
     assert all(0 <= 1.5 - each.epsilon < 1e-9 for each in plan.by_attribute.values())
-    assert sv.Plan.from_toml(run(*words)) == sv.Plan.from_toml(run(*words, "--beta", "0.6"))
     done = invoke(*words, "--epsilon", "1", "--beta", "0.5")
     assert "`numeric` must name columns for beta if epsilon is given, too; got none" in done.stderr
     plan = sv.Plan.from_toml(run(*words, "--epsilon", "1", "--ordinal", "town"))

@@ -164,9 +164,12 @@ def run(*words: object) -> Any:
 def test_the_shell_shows_foreign_text_harmlessly(folder: Path) -> None:
     source, out = folder / f"{EVIL}.csv", folder / f"{EVIL}out.csv"
     book, plan = folder / f"{EVIL}book.csv", folder / "plan.toml"
-    assert run("plan", source, "--codebook", book).exit_code == 0
-    assert run("plan", source, "--codebook", book, "--out", folder / "new.toml").exit_code == 0
-    assert run("plan", source, "--categories-from-data", "--name", EVIL).exit_code == 0
+    beta = ("--beta", "0.6")
+    assert run("plan", source, "--codebook", book, *beta).exit_code == 0
+    assert (
+        run("plan", source, "--codebook", book, *beta, "--out", folder / "new.toml").exit_code == 0
+    )
+    assert run("plan", source, "--categories-from-data", *beta, "--name", EVIL).exit_code == 0
     assert run("inspect", plan).exit_code == 0
     made = run("protect", source, out, "--plan", plan)
     assert made.exit_code == 0, made.output

@@ -355,7 +355,8 @@ def test_bad_labels_are_refused_with_a_sentence(tmp_path: Path) -> None:
     # The same in a file: no plan is written.
     twice = {"sex": {1: "same", 2: "same"}}
     pyreadstat.write_sav(frame()[["sex"]], tmp_path / "in.sav", variable_value_labels=twice)
-    said = refused(tmp_path, "plan", tmp_path / "in.sav", "--out", tmp_path / "plan.toml")
+    said = refused(tmp_path, "plan", tmp_path / "in.sav", "--beta", "0.6", "--out",
+                   tmp_path / "plan.toml")  # fmt: skip
     assert said == "column `sex`: `value_labels` must be distinct; got 1 again"
 
 
