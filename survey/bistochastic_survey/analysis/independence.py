@@ -19,10 +19,9 @@ import numpy as np
 from bistochastic import structure
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis import protected_table
-from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet
+from bistochastic_survey.analysis.protected_table import Sheet, gathered
 from bistochastic_survey.analysis.request import Coded, Question, ask_table
 from bistochastic_survey.checks import Array
 from bistochastic_survey.wording import Shown, shown
@@ -231,13 +230,15 @@ def _weighted(sheet: Sheet, question: Question) -> Independence:
     one = np.eye(r + 1)[:, :r][a] - left[:r]
     other = np.eye(c + 1)[:, :c][b] - right[:c]
     added = one[:, :, None] * other[:, None, :] - away[:r, :c]
-    added = (weights / whole)[:, None] * added.reshape(len(a), r * c)
-    spread, groups, strata = _between(sheet, added)
+    sample = sheet.sample()
+    units = sample.stages[0].many
+    protected_table.refuse_lonely(units, "records" if sheet.clusters is None else "clusters")
+    spread = sample.covariance(added.reshape(len(a), r * c).T) / whole**2
     base = np.kron(_simple(left[:r]), _simple(right[:c])) / n
     effects = np.linalg.solve(base, spread)
     trace = float(np.trace(effects))
     degrees = trace**2 / float(np.trace(effects @ effects))
-    free = degrees * (groups - strata)
+    free = degrees * (int(units.sum()) - len(units))
     value = statistic / trace
     p_value = float(special.fdtrc(degrees, free, value)) if free > 0 else 1.0
     note = "statistic, degrees and p-value by Rao and Scott, for the design"
@@ -248,24 +249,6 @@ def _weighted(sheet: Sheet, question: Question) -> Independence:
 def _simple(shares: Array) -> Array:
     """The covariance matrix of a multinomial record, without its last category."""
     return np.asarray(np.diag(shares) - np.outer(shares, shares))
-
-
-def _between(sheet: Sheet, added: Array) -> tuple[Array, int, int]:
-    """The covariance matrix of a sum over records, by clusters within strata; their numbers."""
-    strata = np.zeros(sheet.rows, np.intp) if sheet.strata is None else sheet.strata
-    clusters = np.arange(sheet.rows) if sheet.clusters is None else sheet.clusters
-    pairs = np.stack([strata, clusters])
-    known, units = np.unique(pairs, axis=1, return_inverse=True)
-    units = units.reshape(-1)
-    sums = np.stack([np.bincount(units, column) for column in added.T], axis=1)
-    spread = np.zeros((added.shape[1], added.shape[1]))
-    for stratum in np.unique(known[0]):
-        own = sums[known[0] == stratum]
-        if len(own) < 2:
-            raise Refused("strata", "have two or more clusters each", "one")
-        centred = own - own.mean(axis=0)
-        spread += len(own) / (len(own) - 1) * (centred.T @ centred)
-    return spread, len(sums), len(np.unique(known[0]))
 
 
 def _power(release: Any, one: str, other: str, where: Any) -> float | None:

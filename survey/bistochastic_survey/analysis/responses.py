@@ -20,11 +20,11 @@ from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample
 from bistochastic_survey import checks
-from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     Sheet,
+    gathered,
     noise_notes,
     read_numbers,
     read_sheet,

@@ -156,7 +156,7 @@ def _pooled(audit: Audit) -> Section | None:
     some = every[:_SHOWN]
     rows = [
         [shown(p.by), shown(p.column), percent(p.agreement), percent(p.rate.observed),
-         _format_prediction(p.rate), percent(p.single), percent(p.bound)]
+         _format_prediction(p.rate), percent(p.single)]
         for p in some
     ]  # fmt: skip
     left = f", the {_SHOWN} largest differences of {len(every)}" if len(every) > _SHOWN else ""

@@ -29,8 +29,7 @@ from bistochastic_survey.analysis.request import invertible
 from bistochastic_survey.analysis.responses import Function
 from bistochastic_survey.cached import cached
 from bistochastic_survey.checks import Array
-from bistochastic_survey.models.linear import Fitted
-from bistochastic_survey.models.records import UNPROTECTED, Records
+from bistochastic_survey.models.records import UNPROTECTED, Fitted, Records
 from bistochastic_survey.plan.attributes import about
 
 # Cells of the table that are held at a time.

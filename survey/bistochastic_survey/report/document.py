@@ -31,8 +31,8 @@ from bistochastic_survey.report.sentences import becomes, category, count, names
 from bistochastic_survey.report.suspicion import MANY, STATED, after, exponential, percent
 from bistochastic_survey.wording import down, exact, prefix, shown
 
-# Numbers of records that are spoken of before there is a release.
-_EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
+# The number of records that is spoken of before there is a release.
+_EXAMPLE = 10_000
 # From here on, no reader is held back by the limit for a suspicion of 1%.
 _USELESS = Fraction(99, 100)
 # A larger error than this says next to nothing.
@@ -88,7 +88,7 @@ class Report:
         self.ids = ids = None if certificate is None else certificate.ids
         self.records = certificate.records if certificate is not None else records
         # The number of records that errors are stated for.
-        self.spoken_of = self.records or _EXAMPLES[1]
+        self.spoken_of = self.records or _EXAMPLE
         self.design_effect = design_effect
         self.cover = cover or {}
         units = {} if certificate is None else {u.column: u.count for u in certificate.units}
@@ -300,17 +300,9 @@ class Report:
         return known, preview.grouped((c.attribute.columns, p.note) for c, p in exact if p.note)
 
     def errors(self, known: list[tuple[Column, Precision]]) -> list[list[str]]:
-        """Tabulate errors from the known number of records."""
+        """Tabulate errors from the number of records."""
         return merged([(c, (points(each.error or 0.0), _within(each.within),
                             count(each.alike or 0, "record"))) for c, each in known])  # fmt: skip
-
-    def expected_errors(
-        self, known: list[tuple[Column, Precision]]
-    ) -> tuple[list[str], list[list[str]]]:
-        """Tabulate errors from numbers of records that there may be, below their header."""
-        rows = [(c, tuple(_within(c.precision(many, self.design_effect).within)
-                          for many in _EXAMPLES)) for c, _ in known]  # fmt: skip
-        return ["Column", *(count(many, "record") for many in _EXAMPLES)], merged(rows)
 
     # The appendix.
 
