@@ -62,7 +62,7 @@ class Design(Shown):
             raise Refused("replicates", must, len(listed))
         if self.weights is None:
             raise RefusedType("replicates", "come with weights", "none")
-        if self._groups or self.fpc is not None:
+        if self.strata or self.cluster or self.fpc is not None:
             raise RefusedType("replicates", "be given without strata, cluster and fpc", "both")
         if self.replicate_scale is not None:
             checks.positive("replicate_scale", self.replicate_scale)
@@ -90,13 +90,9 @@ class Design(Shown):
         return 1 / len(self.replicates) if self.replicates else 1.0
 
     @property
-    def _groups(self) -> bool:
-        return self.strata is not None or self.cluster is not None
-
-    @property
     def _is_drawn(self) -> bool:
         """Whether errors need more than a weight per record."""
-        return self._groups or bool(self.replicates) or self.fpc is not None
+        return bool(self.strata or self.cluster or self.replicates) or self.fpc is not None
 
     @property
     def _is_plain(self) -> bool:

@@ -129,8 +129,7 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
             fix = f"drop {seen}, or replace it by a pseudonym"
         elif each.seen in numbers:
             fix = f"drop {seen}, or move its values further"
-        own = each.reported_rate
-        detail = "" if own is None else f"from the reported value: {percent(own)}"
+        detail = f"from the reported value: {percent(each.reported_rate)}"
         tried = f"An attacker who sees {seen} guesses `{shown(each.column)}`"
         yield _of("giveaway", (each.column,), tried, each.rate, fix, detail)
     for pooled in audit.pooled:

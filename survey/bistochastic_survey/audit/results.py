@@ -169,13 +169,12 @@ class Giveaway(Shown):
     seen: str
     column: str
     rate: Rate
-    reported_rate: float | None
+    reported_rate: float
 
     @property
     def beats_reported_value(self) -> bool:
         """Whether it reveals more of the column than the reported value does."""
-        better = self.reported_rate is None or self.rate.low > self.reported_rate
-        return better and self.rate.low > self.rate.chance
+        return self.rate.low > max(self.reported_rate, self.rate.chance)
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def _giveaways(audit: Audit) -> Section:
     some = every[:_SHOWN]
     rows = [
         [shown(g.seen), shown(g.column), *_cells(g.rate, predicted=False),
-         "" if g.reported_rate is None else percent(g.reported_rate)]
+         percent(g.reported_rate)]
         for g in some
     ]  # fmt: skip
     near = [

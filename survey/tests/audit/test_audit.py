@@ -499,9 +499,6 @@ def test_what_cannot_be_audited_is_refused_with_the_reason() -> None:
             {**table, "sex": [SECRET, *table["sex"][1:]]}, data, plan)  # fmt: skip
     refused("`original` must be the table before it was protected; got a Release: are the two",
             release, release)  # fmt: skip
-    less = {name: column for name, column in data.items() if name != "town"}
-    refused("`original` must have `town`, which the plan leaves out; got it in `release` alone",
-            less, table, plan_of(SEX, JOB, drop=["town"]))  # fmt: skip
     moved = plan_of(INCOME, drop=["sex", "job"])
     other = {**moved.protect(table).data, "income": np.zeros(300)}
     refused("column `income`: must hold the numbers of `original`", table, other, moved)

@@ -237,7 +237,7 @@ def test_a_person_is_singled_out_and_linked_as_often_as_the_worst_posterior() ->
                 for order in itertools.permutations(range(3))
             }
             first = sum((w for order, w in weights.items() if order[0] == 0), Fraction(0))
-            worst = max(worst, first / sum(weights.values()))
+            worst = max(worst, first / sum(weights.values(), Fraction(0)))
     plan = sv.Plan([sv.Categorical("x", list("abc"), matrix=law)])
     most = suspicion.after(Fraction(1, 3), Fraction(2) ** 2)
     assert worst <= most
