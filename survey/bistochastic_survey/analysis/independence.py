@@ -42,7 +42,8 @@ class Independence(Shown):
     ``statistic`` has ``degrees`` degrees of freedom if the columns are independent, and ``p_value``
     is the probability that it is as large as this. ``power_factor`` is the part of the
     noncentrality that the noise leaves, by the estimated table: at 0.2 it takes five times the
-    records to find the same dependence. None if there is nothing to estimate it from.
+    records to find the same dependence. None if there is nothing to estimate it from, and under a
+    design: what clusters and weights would cost without the noise, a protected table does not say.
 
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("a", [0, 1], "randomized_response", keep=0.75)], keep=["b"])

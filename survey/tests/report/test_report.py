@@ -232,7 +232,7 @@ def test_a_person_is_singled_out_and_linked_as_often_as_the_worst_posterior() ->
     worst = Fraction(0)
     for truth in itertools.product(range(3), repeat=3):
         for said in itertools.product(range(3), repeat=3):
-            weights = {
+            weights: dict[Any, Any] = {
                 order: math.prod(rows[truth[order[i]]][said[i]] for i in range(3))
                 for order in itertools.permutations(range(3))
             }
