@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 from pathlib import Path
 
@@ -28,7 +29,53 @@ def start() -> Figure:
     true = np.bincount(people) / len(people)
     right.scatter(true, range(4), marker="|", s=500, color="black", label="true", zorder=5)
     right.set_xlim(0, 0.65)
-    right.legend(loc="upper right")
+    right.legend(loc="upper right", markerscale=0.6)
+    return figure
+
+
+def most_beta(epsilon: float, size: int) -> float:
+    """Give the largest beta of all matrices with at least this epsilon."""
+    factor = math.exp(epsilon)
+
+    def bits(x: float) -> float:
+        """Entropy of a row with one entry ``x`` and the others equal."""
+        other = (1 - x) / (size - 1)
+        return -sum(n * p * math.log2(p) for n, p in ((1, x), (size - 1, other)) if p > 0)
+
+    # One column has the entries low and factor * low, and equal ones in the other rows.
+    lows = np.linspace(0, 1 / (1 + factor), 4001)
+    ends = [(low, factor * low, (1 - (1 + factor) * low) / (size - 2)) for low in lows]
+    return (
+        max(bits(a) + bits(b) + (size - 2) * bits(c) for a, b, c in ends) / size / math.log2(size)
+    )
+
+
+def region() -> Figure:
+    """Draw which epsilon and beta matrices of 12 categories can have, and what families have."""
+    size, epsilons = 12, np.linspace(0.02, 8, 200)
+    figure = Figure(figsize=(8, 4.4), layout="constrained")
+    axes = figure.subplots()
+    least = [bs.measures.least_beta(epsilon, size) for epsilon in epsilons]
+    most = [most_beta(epsilon, size) for epsilon in epsilons]
+    axes.fill_between(epsilons, least, most, color="#d9e8f2", label="what a matrix can have")
+    simple = [math.log2((size - 1 + math.exp(e)) / math.exp(e)) / math.log2(size) for e in epsilons]
+    axes.plot(epsilons, simple, ":", color="#555555", label="the simple floor")
+    response = [bs.randomized_response(size, epsilon=epsilon).beta for epsilon in epsilons]
+    axes.plot(epsilons, response, color="#0072B2", label="randomized response: most true values")
+    scale = np.arange(size)
+    cost, betas = abs(scale[:, None] - scale), np.arange(0.1, 1, 0.1)
+    near = [bs.optimal(cost, beta=beta) for beta in betas]
+    shown = [m for m in near if m.epsilon <= 8]
+    axes.plot([m.epsilon for m in shown], [m.beta for m in shown], "s", color="#D55E00",
+              label="optimal at a beta: nearest values")  # fmt: skip
+    both = [bs.optimal(cost, epsilon=epsilon, beta=0.7) for epsilon in (3, 4, 5, 6)]
+    axes.plot([m.epsilon for m in both], [m.beta for m in both], "^", color="#009E73",
+              label="optimal at both: nearest values")  # fmt: skip
+    axes.set(
+        xlabel="epsilon, the worst case", ylabel="beta, an average", xlim=(0, 8), ylim=(0, 1.02)
+    )
+    axes.set_title("12 categories", loc="left")
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
@@ -36,6 +83,7 @@ def main(folder: Path) -> None:
     """Write all pictures into the folder."""
     figures = {
         "start": start(),
+        "region": region(),
         "tradeoff": bs.plot.tradeoff(12),
         "choices": bs.plot.choices(200, records=100_000),
     }

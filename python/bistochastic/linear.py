@@ -1,43 +1,465 @@
-"""``P.T @ x`` and its inverse: checks, conditions, and dense matrices through LAPACK."""
+"""Matrices as linear maps in NumPy: ``P.T @ x``, its inverse, spectra and conditions.
+
+Each structure with a way shorter than the dense one is an :class:`Operator`. Composites are taken
+apart by :func:`through`. What is left without a structure is dense.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bistochastic import arguments, structure
+from bistochastic import _core, arguments, structure
+from bistochastic.arguments import Array
+from bistochastic.cached import cached
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
-from bistochastic.operators import Through, basis, operator, rest_of_uniform
+from bistochastic.matrix import Matrix
 from bistochastic.progress import interruptible
 from bistochastic.structure import (
+    ClassRuns,
+    Composition,
+    Counts,
     Kron,
     Mixture,
     Product,
     Stochastic,
-    by_parts,
+    Swap,
+    Vector,
+    asked,
+    axes,
     classes,
     composition,
+    even_kernel,
+    first_row,
     has_rows,
     is_uniform,
     notes_of,
+    parts_in,
     place_of,
+    steps,
     swap,
+    targets,
     wide_factors,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+Basis = Literal["flat", "cyclic", "cosine"]
+Run: TypeAlias = Callable[[Array, bool], Array]
+T = TypeVar("T")
 
-    from bistochastic.arguments import Array
-
-# Beyond this condition doubles cannot distinguish a matrix from a singular one.
+# Beyond this condition doubles cannot tell a matrix from a singular one, and below this a singular
+# value from 0.
 MOST = 2.0**50
+LEAST = 1 / MOST
+# Largest size whose eigenvalues are written down, and most parts of a product whose eigenvalues are
+# multiplied: the product is then right to ten digits.
+_LARGEST, _ROUNDINGS = 1 << 28, 1 << 18
+# Most parts of a composite that are taken one by one, not written down.
+_FEW = 1 << 12
 # Size up to which a composite without a common structure is made dense for its condition.
 _DENSE = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """A matrix as a linear map. Vectors are rows.
+
+    ``apply`` computes ``P.T @ x`` for each row x, or with its second argument ``P @ x``. ``solve``
+    undoes it, and is called only if the matrix is not singular. ``values`` computes the least
+    singular value, the largest being 1, and the rank; ``clear`` may see in less time that it is not
+    singular.
+    """
+
+    apply: Run
+    solve: Run
+    values: Callable[[], tuple[float, int]]
+    clear: Callable[[], bool] = lambda: False
+
+    @cached
+    def _found(self) -> tuple[float, int]:
+        return self.values()
+
+    @property
+    def least(self) -> float:
+        """The least singular value, the largest being 1; 0 if it cannot be told from it."""
+        return self._found[0]
+
+    @property
+    def rank(self) -> int:
+        """How many singular values are not 0."""
+        return self._found[1]
+
+    @cached
+    def is_singular(self) -> bool:
+        """Whether the least singular value is below 2^-50."""
+        return not self.clear() and self.least < LEAST
+
+
+def _means(runs: ClassRuns) -> Operator:
+    """The mean inside each class of consecutive codes: a projection."""
+    alone = bool((runs.sizes == 1).all())
+
+    def apply(rows: Array, back: bool) -> Array:
+        if alone:
+            return rows.copy()
+        each = runs.each()
+        return np.repeat(np.add.reduceat(rows, runs.starts(), axis=1) / each, each, axis=1)
+
+    return Operator(apply, apply, lambda: (float(alone), runs.number))
+
+
+def _flat(size: int, own: float, all_: float) -> Operator:
+    """``own I + all J``: what sums to 0 is multiplied by ``own``, and sums are kept."""
+
+    def apply(rows: Array, back: bool) -> Array:
+        out = np.multiply(rows, own)
+        out += all_ * rows.sum(axis=1, keepdims=True)
+        return out
+
+    def solve(rows: Array, back: bool) -> Array:
+        out = np.subtract(rows, all_ * rows.sum(axis=1, keepdims=True))
+        out *= 1 / own
+        return np.asarray(out)
+
+    return Operator(apply, solve, lambda: (1.0 if size == 1 else abs(own), size if own else 1))
+
+
+def _moved(to: Counts) -> Operator:
+    """A permutation: the number at ``u`` moves to ``to[u]``."""
+
+    def apply(rows: Array, back: bool) -> Array:
+        if back:
+            return np.ascontiguousarray(rows[:, to])
+        out = np.empty_like(rows)
+        out[:, to] = rows
+        return out
+
+    return Operator(apply, lambda rows, back: apply(rows, not back), lambda: (1.0, len(to)))
+
+
+def _swapped(size: int, pair: Swap) -> Operator:
+    """Two codes that change places unless they stay: their sum and difference are eigenvectors."""
+    apart = float(2 * pair.keep - 1)
+
+    def run(rows: Array, scale: float) -> Array:
+        out = rows.copy()
+        one, other = rows[:, pair.i], rows[:, pair.j]
+        middle, half = (one + other) / 2, (one - other) / 2 * scale
+        out[:, pair.i], out[:, pair.j] = middle + half, middle - half
+        return out
+
+    return Operator(
+        lambda rows, back: run(rows, apart),
+        lambda rows, back: run(rows, 1 / apart),
+        lambda: (abs(apart), size - int(apart == 0)),
+    )
+
+
+def _tridiagonal(size: int, step: Vector) -> Operator:
+    """Steps to the next code, by elimination; eigenvalues in closed form if all steps are alike."""
+    inner = np.resize(step.counts, size - 1)
+    padded = np.concatenate([[0], inner, [0]])
+    stays = (step.total - padded[:-1] - padded[1:]) / step.total
+    lines = _core.Tridiagonal(stays, inner / step.total)
+    alpha = float(step.shares()[0]) if len(step.counts) == 1 else None
+
+    def values() -> tuple[float, int]:
+        if size == 1:
+            return 1.0, 1
+        if alpha is not None:
+            # Eigenvalues 1 - 4 alpha sin^2(pi k / 2 size) of I - alpha L of the path graph fall
+            # with k, and are all different; 0 lies between two neighbours, or beyond the last.
+            turn = math.asin(math.sqrt(1 / (4 * alpha))) if alpha > 0.25 else math.pi / 2
+            at = min(size - 1, int(turn * 2 * size / math.pi))
+            near = (min(k, size - 1) for k in range(max(0, at - 1), at + 3))
+            sines = (math.sin(math.pi * k / (2 * size)) for k in near)
+            least = min(1.0, *(abs(1 - 4 * alpha * sine**2) for sine in sines))
+            return (least, size) if least >= LEAST else (0.0, size - 1)
+        if faint := lines.within([LEAST] * 4)[0]:
+            return 0.0, size - faint
+        low, high = LEAST, 1.0
+        while high / low > 1 + 1e-10:
+            # The smallest number with an eigenvalue between it and its negative.
+            tried = [low * (high / low) ** (k / 5) for k in range(1, 5)]
+            found = [count > 0 for count in lines.within(tried)]
+            first = found.index(True) if any(found) else 4
+            high = tried[first] if first < 4 else high
+            low = tried[first - 1] if first else low
+        return low, size
+
+    run = lines.run
+    return Operator(lambda rows, back: run(rows, False), lambda rows, back: run(rows, True), values)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues in a basis that other matrices share.
+
+    ``flat``: one number, for everything that sums to 0, in every basis. ``cyclic``: of the Fourier
+    basis, 0 to size/2. ``cosine``: of the cosine basis (DCT-II), one per code.
+    """
+
+    basis: Basis
+    values: NDArray[np.float64] | NDArray[np.complex128]
+
+    def spread(self, basis: Basis, size: int) -> NDArray[np.float64] | NDArray[np.complex128]:
+        """Return the values in a basis that is at least as large."""
+        if self.basis == basis:
+            return self.values
+        values = np.full(size // 2 + 1 if basis == "cyclic" else size, self.values[0])
+        values[0] = 1.0
+        return values
+
+
+def _spectral(n: int, spectrum: Spectrum) -> Operator:
+    """Transform, multiply or divide by the eigenvalues, transform back."""
+    values, cyclic = spectrum.values, spectrum.basis == "cyclic"
+
+    def lengths() -> tuple[float, int]:
+        seen = np.abs(values) >= LEAST
+        least = min(1.0, float(np.abs(values).min())) if seen.all() else 0.0
+        if not cyclic:
+            return least, int(seen.sum())
+        # All but the first, and the one in the middle, stand for two.
+        alone = [0, n // 2] if n % 2 == 0 else [0]
+        return least, 2 * int(seen.sum()) - int(seen[alone].sum())
+
+    def run(rows: Array, back: bool, scale: np.ufunc) -> Array:
+        if cyclic:
+            found = np.fft.rfft(rows)
+            scale(found, values.conj() if back else values, out=found)
+            return np.fft.irfft(found, n)
+        # With A_k = V_k exp(-i pi k / 2n), V the Fourier transform of even places in order and then
+        # odd places backwards, the cosine transform is X_k = Re A_k and X_(n-k) = -Im A_k.
+        half = n - n // 2
+        turns = np.exp(-0.5j * np.pi / n * np.arange(n // 2 + 1))
+        found = np.fft.rfft(np.concatenate([rows[:, ::2], rows[:, 1::2][:, ::-1]], axis=1))
+        found *= turns
+        here, there = values[: n // 2 + 1], np.concatenate([values[:1], values[: half - 1 : -1]])
+        scale(found.real, here[: n // 2 + 1], out=found.real)
+        scale(found.imag, there[: n // 2 + 1], out=found.imag)
+        found *= turns.conj()
+        folded = np.fft.irfft(found, n)
+        out = np.empty_like(rows)
+        out[:, ::2], out[:, 1::2] = folded[:, :half], folded[:, half:][:, ::-1]
+        return out
+
+    return Operator(
+        lambda rows, back: interruptible(n >> 10, run, rows, back, np.multiply),
+        lambda rows, back: interruptible(n >> 10, run, rows, back, np.divide),
+        lengths,
+    )
+
+
+def singular_values(dense: Array) -> Array:
+    """Compute all singular values, as eigenvalues if the matrix is symmetric."""
+    if np.array_equal(dense, dense.T):
+        return np.asarray(np.abs(interruptible(len(dense), np.linalg.eigvalsh, dense)))
+    values = interruptible(len(dense), lambda: np.linalg.svd(dense, compute_uv=False))
+    return np.asarray(values)
+
+
+def dense_rank(values: Array) -> int:
+    """Compute the rank: the number of singular values that doubles tell from 0."""
+    return int((values > 8 * len(values) * np.finfo(float).eps).sum())
+
+
+def _written(entries: Array, largest: float | None = 1.0) -> Operator:
+    """An array, with its inverse. Without the ``largest`` singular value that is computed."""
+    known: list[Array] = []
+
+    def inverse() -> Array:
+        if not known:
+            known.append(interruptible(len(entries), np.linalg.inv, entries))
+        return known[0]
+
+    def values() -> tuple[float, int]:
+        found = singular_values(entries)
+        rank = dense_rank(found)
+        return float(found.min() / (largest or found.max())) * (rank == len(found)), rank
+
+    def clear() -> bool:
+        # For the direction v that the inverse stretches most and a normal z, |z . v| < 2^-10 has
+        # probability 8e-4, for all of four 4e-13; otherwise 1024 |P^-1 z| is not below its norm.
+        probes = np.random.default_rng(0).standard_normal((4, len(entries)))
+        try:
+            return bool(1024 * np.linalg.norm(probes @ inverse(), axis=1).max() < MOST)
+        except np.linalg.LinAlgError:
+            return False
+
+    return Operator(
+        lambda rows, back: rows @ (entries.T if back else entries),
+        lambda rows, back: rows @ (inverse().T if back else inverse()),
+        values,
+        clear,
+    )
+
+
+def _kept(matrix: Stochastic, name: str, make: Callable[[Stochastic], T]) -> T:
+    """Return what was found out about a matrix before; a composite may hold one many times."""
+    notes = notes_of(matrix)
+    if name not in notes:
+        notes[name] = make(matrix)
+    found: T = notes[name]
+    return found
+
+
+def spectrum(matrix: Stochastic) -> Spectrum | None:
+    """Return the eigenvalues, if a transform that other matrices share makes it diagonal."""
+    return _kept(matrix, "spectrum", _spectrum)
+
+
+def _spectrum(matrix: Stochastic) -> Spectrum | None:
+    size = matrix.size
+    if (two := asked(matrix, "two values")) is not None:
+        return Spectrum("flat", np.array([two[2]]))
+    if (row := first_row(matrix)) is not None:
+        return Spectrum("cyclic", np.fft.rfft(row.shares())) if size <= _LARGEST else None
+    if (kernel := even_kernel(matrix)) is not None and 2 * size <= _LARGEST:
+        # The Fourier transform of the even law on the cycle of length 2 r.
+        half = kernel.shares()
+        cycle = np.concatenate([half, half[-2:0:-1]])
+        return Spectrum("cosine", np.fft.rfft(cycle).real[:size])
+    if (step := steps(matrix)) is not None and len(step.counts) == 1 and 3 <= size < 1 << 27:
+        half_turns = np.sin(np.pi / (2 * size) * np.arange(size))
+        return Spectrum("cosine", 1 - 4 * step.shares()[0] * half_turns**2)
+    made = composition(matrix)
+    return None if made is None or isinstance(made, Kron) else _joined(matrix, made)
+
+
+def _joined(matrix: Stochastic, made: Composition) -> Spectrum | None:
+    """Join the eigenvalues of a mixture or a product number by number, if they share a basis."""
+    found = [spectrum(part) for part in made.parts]
+    parts = [each for each in found if each is not None]
+    bases = {part.basis for part in parts} - {"flat"}
+    if len(parts) < len(found) or len(bases) > 1:
+        return None
+    basis: Basis = bases.pop() if bases else "flat"
+    values = [part.spread(basis, matrix.size) for part in parts]
+    if isinstance(made, Mixture):
+        return Spectrum(basis, np.tensordot(made.weights, np.stack(values), 1))
+    # Every factor's eigenvalue is off by a rounding, and in a power those add up: one next to 1,
+    # raised to a large power, may be anything.
+    exact = all(part.basis == "flat" and part.values[0] in (0, 1) for part in parts)
+    if parts_in(matrix) > _ROUNDINGS and not exact:
+        return None
+    return Spectrum(basis, math.prod(values[1:], start=values[0]))
+
+
+def basis(matrix: Stochastic) -> Basis | None:
+    """Say which transform makes the matrix diagonal; None if none is known."""
+    found = spectrum(matrix)
+    return None if found is None else found.basis
+
+
+def operator(matrix: Stochastic) -> Operator | None:
+    """Return the matrix as a linear map, if its structure gives a short way."""
+    return _kept(matrix, "operator", _operator)
+
+
+def _operator(matrix: Stochastic) -> Operator | None:
+    size = matrix.size
+    if not isinstance(matrix, Matrix):
+        return _written(matrix.to_dense(), None) if has_rows(matrix) else None
+    if (runs := classes(matrix)) is not None:
+        return _means(runs)
+    if (two := asked(matrix, "two values")) is not None:
+        return _flat(size, two[2], two[1])
+    if (to := targets(matrix)) is not None:
+        return _moved(to)
+    if (step := steps(matrix)) is not None:
+        return _tridiagonal(size, step)
+    if (pair := swap(matrix)) is not None:
+        return _swapped(size, pair)
+    found = spectrum(matrix)
+    if found is None:
+        return None
+    if found.basis == "flat":
+        return _flat(size, own := float(found.values[0]), (1 - own) / size)
+    return _spectral(size, found)
+
+
+def dense(matrix: Stochastic) -> Operator:
+    """Return a matrix without a structure as an array with its inverse, which are kept with it."""
+    return _kept(matrix, "dense", lambda m: _written(m.to_dense()))
+
+
+def rest_of_uniform(matrix: Stochastic) -> tuple[float, Matrix] | None:
+    """Return the weight and the part of a mixture beside perfect secrecy, if there is only one."""
+    made = composition(matrix)
+    if not isinstance(made, Mixture) or len(made.parts) < 2:
+        return None
+    found = [(part, spectrum(part)) for part in made.parts]
+    flat = [s is not None and s.basis == "flat" and s.values[0] == 0 for _, s in found]
+    rest = [each for each, is_flat in zip(made, flat, strict=True) if not is_flat]
+    return rest[0] if len(rest) == 1 else None
+
+
+def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
+    """Compile a matrix, or its inverse, for many rows: composites are taken apart once.
+
+    A kron goes axis by axis, a product factor by factor, a mixture part by part; a mixture with
+    perfect secrecy is undone by what that leaves of the rest.
+    """
+    known: dict[int, Run] = {}
+
+    def of(part: Stochastic) -> Run:
+        place = place_of(part)
+        if place not in known:
+            known[place] = compiled(part)
+        return known[place]
+
+    def compiled(part: Stochastic) -> Run:
+        if (own := operator(part)) is not None:
+            return own.solve if inverse else own.apply
+        few, rest = parts_in(part) <= _FEW, rest_of_uniform(part)
+        match composition(part):
+            case Kron():
+                return partial(_axis_by_axis, [(axis.size, of(axis)) for axis in axes(part)])
+            case Product(parts=parts) if few:
+                return partial(_one_by_one, [of(each) for each in parts], inverse)
+            case Mixture() as mixture if few and not inverse:
+                return partial(_weighted, [(weight, of(each)) for weight, each in mixture])
+            case Mixture() if rest is not None and inverse:
+                return partial(_unmixed, rest[0], of(rest[1]))
+        return dense(part).solve if inverse else dense(part).apply
+
+    return of(matrix)
+
+
+def _one_by_one(factors: list[Run], inverse: bool, rows: Array, back: bool) -> Array:
+    # P^T of a product takes the first factor first, P the second; inverses the other way round.
+    for run in reversed(factors) if back != inverse else factors:
+        rows = run(rows, back)
+    return rows
+
+
+def _weighted(parts: list[tuple[float, Run]], rows: Array, back: bool) -> Array:
+    total = np.zeros_like(rows)
+    for weight, run in parts:
+        total += weight * run(rows, back)
+    return total
+
+
+def _unmixed(weight: float, run: Run, rows: Array, back: bool) -> Array:
+    # Sums are kept, so what perfect secrecy added is known: a share of the mean.
+    added = (1 - weight) * rows.mean(axis=1, keepdims=True)
+    return run((rows - added) / weight, back)
+
+
+def _axis_by_axis(steps: list[tuple[int, Run]], rows: Array, back: bool) -> Array:
+    # Each step takes the first axis and leaves it as the last, so in the end all are in order.
+    shape = rows.shape
+    for size, step in steps:
+        turned = np.swapaxes(rows.reshape(len(rows), size, -1), 1, 2)
+        rows = step(np.ascontiguousarray(turned).reshape(-1, size), back).reshape(turned.shape)
+    return rows.reshape(shape)
 
 
 def _by_rows(
@@ -85,10 +507,9 @@ def solve_back(matrix: Stochastic, rows: Array) -> Array:
 
 def forth(matrix: Stochastic, rows: Array, *, back: bool = False) -> Array:
     """Multiply checked, contiguous rows by ``P``, or with ``back`` by its transpose."""
-    own = operator(matrix)
     # A sum may pass the largest double; what is infinite says so.
     with np.errstate(all="ignore"):
-        return (Through(matrix) if own is None else own).apply(rows, back)
+        return through(matrix)(rows, back)
 
 
 def from_truths(matrix: Stochastic, rows: Array) -> Array:
@@ -106,150 +527,51 @@ def to_truths(matrix: Stochastic, rows: Array) -> Array:
 
 
 def _solve(matrix: Stochastic, rows: Array, *, back: bool = False) -> Array:
-    own = operator(matrix)
-    if own is None:
-        return _undone(Through(matrix, _by_lapack), rows, back=back)
-    if own.is_singular:
+    if is_singular(matrix):
         raise singular_error("solve", matrix)
     with np.errstate(all="ignore"):
-        return own.solve(rows, back)
-
-
-def _undone(through: Through, rows: Array, *, back: bool) -> Array:
-    for part in through.asked:
-        if is_singular(part):
-            raise singular_error("solve", part)
-    with np.errstate(all="ignore"):
-        return through.apply(rows, back)
-
-
-def _by_lapack(matrix: Stochastic, rows: Array, back: bool) -> Array:
-    """Multiply rows by the inverse of a matrix without a structure."""
-    found, most = _probed(matrix, rows, back=back)
-    if most > MOST and condition(matrix) > MOST:
-        raise singular_error("solve", matrix)
-    return found
-
-
-def _probed(matrix: Stochastic, rows: Array, *, back: bool) -> tuple[Array, float]:
-    """Solve rows by LAPACK; return them with a bound of the condition, infinite if in doubt.
-
-    Four fixed normal vectors are solved with the given ones. For the direction v that the inverse
-    stretches most and a normal z, ``|z . v| < 2^-10`` has probability 8e-4, for all of four 4e-13;
-    otherwise ``1024 |P^-1 z|`` is not below the condition. So most matrices need no singular
-    values.
-    """
-    dense = matrix.to_dense()
-    probes = np.random.default_rng(0).standard_normal((4, matrix.size))
-    both = np.concatenate([rows, probes]).T
-    try:
-        found = interruptible(matrix.size, np.linalg.solve, dense if back else dense.T, both).T
-    except np.linalg.LinAlgError:
-        raise singular_error("solve", matrix) from None
-    most = 1024 * float(np.linalg.norm(found[len(rows) :], axis=1).max())
-    return np.ascontiguousarray(found[: len(rows)]), most if most < MOST / 1024 else math.inf
-
-
-def singular_values(dense: Array) -> Array:
-    """Compute all singular values, as eigenvalues if the matrix is symmetric."""
-    if np.array_equal(dense, dense.T):
-        return np.asarray(np.abs(interruptible(len(dense), np.linalg.eigvalsh, dense)))
-    values = interruptible(len(dense), lambda: np.linalg.svd(dense, compute_uv=False))
-    return np.asarray(values)
-
-
-def dense_rank(matrix: Stochastic, values: Array) -> int:
-    """Compute the rank: the number of singular values that doubles tell from 0."""
-    return int((values > 8 * matrix.size * np.finfo(float).eps).sum())
-
-
-def inverse(least: float) -> float:
-    """Compute the condition of a matrix whose largest singular value is 1."""
-    return 1 / least if least > 0 else math.inf
-
-
-def by_iteration(matrix: Stochastic) -> float:
-    """Bound the norm of the inverse from below by power iteration, mostly closely."""
-    r = matrix.size
-    x = np.random.default_rng(r).choice([-1.0, 1.0], (1, r)) / math.sqrt(r)
-    grown = 1.0
-    through, own = Through(matrix, _by_lapack), place_of(matrix)
-    through.asked = [part for part in through.asked if place_of(part) != own]
-    for _ in range(30):
-        x = _undone(through, _undone(through, x, back=False), back=True)
-        length = float(np.linalg.norm(x))
-        if not math.isfinite(length):
-            return math.inf
-        grown = max(grown, math.sqrt(length))
-        x /= length
-    return grown
+        return through(matrix, inverse=True)(rows, back)
 
 
 def condition(matrix: Stochastic) -> float:
     """Compute the condition in the 2-norm; see :attr:`bistochastic.Matrix.condition`."""
-    return by_parts(matrix, _kept_condition)
+    return _kept(matrix, "condition", partial(_condition, whole=True))
 
 
-def _kept_condition(matrix: Stochastic, found: Callable[[Stochastic], float]) -> float:
-    notes = notes_of(matrix)
-    if "condition" not in notes:
-        keep_condition(matrix, _condition(matrix, found))
-    known: float = notes["condition"]
-    return known
+def _bound(matrix: Stochastic) -> float:
+    """Bound the condition from above, without the singular values of products."""
+    return _kept(matrix, "bound", partial(_condition, whole=False))
 
 
-def keep_condition(matrix: Stochastic, found: float) -> None:
-    """Keep a condition with the matrix, for the next who asks."""
-    notes_of(matrix)["condition"] = found
-
-
-def _by_structure(matrix: Stochastic, found: Callable[[Stochastic], float]) -> float | None:
-    """Compute the condition from the spectrum or from ``found`` of the parts, if it follows."""
+def _condition(matrix: Stochastic, *, whole: bool) -> float:
+    least, value_of = math.nan, condition if whole else _bound
     if (own := operator(matrix)) is not None:
-        return inverse(own.least)
-    match composition(matrix):
-        case Kron() as kron:
-            return math.prod(found(factor) for factor in wide_factors(kron))
-        case Mixture() if (rest := rest_of_uniform(matrix)) is not None and matrix.size > 1:
-            # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
-            return found(rest[1]) / rest[0]
-    return None
-
-
-def _condition(matrix: Stochastic, found: Callable[[Stochastic], float]) -> float:
-    known = _by_structure(matrix, found)
-    if known is not None:
-        return known
-    if isinstance(product := composition(matrix), Product):
-        pair = [found(factor) for factor in product.parts]
-        # A permutation before or after changes no singular value.
-        if min(pair) == 1 or max(pair) == math.inf:
-            return max(pair)
-        if matrix.size > _DENSE:
-            return by_iteration(matrix)
-    values = singular_values(matrix.to_dense())
-    return inverse(float(values.min())) if dense_rank(matrix, values) == matrix.size else math.inf
+        least = own.least
+    else:
+        rest = rest_of_uniform(matrix)
+        match composition(matrix):
+            case Kron() as kron:
+                return math.prod(value_of(factor) for factor in wide_factors(kron))
+            case Mixture() if rest is not None:
+                # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
+                return value_of(rest[1]) / rest[0]
+            case Product(parts=parts):
+                pair = [value_of(factor) for factor in parts]
+                # A permutation before or after changes no singular value.
+                if not whole or min(pair) == 1 or max(pair) == math.inf or matrix.size > _DENSE:
+                    return math.prod(pair)
+        least = dense(matrix).least
+    return 1 / least if least > 0 else math.inf
 
 
 def is_singular(matrix: Stochastic) -> bool:
     """Whether a matrix is singular or almost; see :attr:`bistochastic.Matrix.is_singular`."""
-    if (own := operator(matrix)) is not None:
+    own = operator(matrix)
+    if own is None and composition(matrix) is None:
+        own = dense(matrix)
+    if own is not None:
         return own.is_singular
-    return by_parts(matrix, _at_most) > MOST and condition(matrix) > MOST
-
-
-def _at_most(matrix: Stochastic, found: Callable[[Stochastic], float]) -> float:
-    """Bound the condition without singular values; infinite if in doubt."""
-    known = notes_of(matrix).get("condition")
-    known = _by_structure(matrix, found) if known is None else known
-    if known is not None:
-        return known
-    if isinstance(product := composition(matrix), Product):
-        return math.prod(found(factor) for factor in product.parts)
-    try:
-        return _probed(matrix, np.empty((0, matrix.size)), back=False)[1]
-    except SingularMatrixError:
-        return math.inf
+    return _bound(matrix) > MOST and condition(matrix) > MOST
 
 
 def singular_error(what: str, matrix: Stochastic) -> SingularMatrixError:
@@ -291,7 +613,7 @@ def _what_it_tells(matrix: Stochastic) -> str:
     if (pair := swap(matrix)) is not None:
         return f"that reveals categories {pair.i} and {pair.j} only together"
     if has_rows(matrix) and r <= _DENSE:
-        rank = dense_rank(matrix, singular_values(matrix.to_dense()))
+        rank = dense_rank(singular_values(matrix.to_dense()))
         if rank < r:
             return f"of rank {rank}, that separates only this many combinations of {r} categories"
     if (own := operator(matrix)) is not None and own.rank < r:

@@ -1,6 +1,6 @@
 """``Matrix``: the class that users see, a subclass of the core's class of that name.
 
-It does little itself. :mod:`operators`, :mod:`estimate`, :mod:`measures` and others do the work.
+It does little itself. :mod:`linear`, :mod:`estimate`, :mod:`measures` and others do the work.
 Probabilities, stated measures and randomization are inherited from the core.
 """
 
@@ -382,8 +382,8 @@ class Matrix(_core.Matrix, Shown):
 
         The number holds for all true proportions, with the normal interval of that ``confidence``.
         It is ``z^2 / tolerance^2`` times the largest variance that one record can add to a
-        proportion, with ``z`` the normal quantile. Beyond 4096 categories the variance is an upper
-        bound, except for randomized response, circulant and :func:`kron`.
+        proportion, with ``z`` the normal quantile. The intervals of an estimate are a little wider,
+        by a term of the order of one over the number of records.
 
         >>> bs.identity(2).required_records(0.01)
         9604

@@ -20,7 +20,7 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -174,65 +174,50 @@ _KINDS = {
     bool: "true or false",
     type(None): "null",
 }
-# The deepest place is parts[0].parameters.counts[0][0].
-_DEEPEST = 16
-# A string that does not end goes on to the last character, so nothing is read twice.
-_MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]|[\]}]', re.S)
 _MANY_DIGITS = re.compile(r"\d{40}")
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,38}")
 _RATIO = re.compile(r"(0|[1-9][0-9]{0,38})/([1-9][0-9]{0,38})")
 
 
-class _Odd:
-    """Something that JSON lets through, or Python, and that no place may hold."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-
-class _Twice(_Odd):
-    """An object that holds one name twice."""
-
-
-def _object(pairs: list[tuple[str, object]]) -> Fields | _Twice:
+def _object(pairs: list[tuple[str, object]]) -> Fields:
     found: Fields = {}
     for name, value in pairs:
         if name in found:
-            return _Twice(name)
+            raise Refused(shown(name[:40]), "be given once", "it again")
         found[name] = value
     return found
 
 
-def _few_digits(digits: str) -> int | _Odd:
+def _whole_number(digits: str) -> int:
     # Python rejects thousands of digits with its own message, or is slow.
-    return int(digits) if len(digits) <= 40 else _Odd(f"a number of {len(digits)} digits")
+    if len(digits) > 40:
+        raise Refused("text", "hold numbers of at most 40 digits", f"{len(digits)}")
+    return int(digits)
 
 
-def _finite(digits: str) -> float | _Odd:
-    return float(digits) if math.isfinite(float(digits)) else _Odd("a number beyond all floats")
+def _finite(digits: str) -> float:
+    found = float(digits)
+    if not math.isfinite(found):
+        raise Refused("text", "hold numbers that are finite", digits[:40])
+    return found
 
 
 def parsed(text: object) -> Here:
-    """Parse a string; mark what JSON or Python accepts and no field may hold."""
+    """Parse a string, and refuse what JSON or Python accepts and no field may hold."""
     if not isinstance(text, str):
         raise RefusedType("text", "be JSON as text", type(text).__name__)
-    depth = 0
-    here = Here(text)
-    for mark in _MARKS.finditer(text):
-        first = mark[0][0]
-        depth += 1 if first in "[{" else -1 if first in "]}" else 0
-        if depth > _DEEPEST:
-            got = f"more than {_DEEPEST} levels at character {mark.start()}"
-            raise here.refuse("hold lists and objects as deep as the format has them", got)
-    read = partial(json.loads, object_pairs_hook=_object, parse_constant=_Odd, parse_float=_finite)
     try:
-        many = _MANY_DIGITS.search(text)
-        return Here(read(text, parse_int=_few_digits) if many else read(text))
+        return Here(json.loads(
+            text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite,
+            parse_int=_whole_number if _MANY_DIGITS.search(text) else None,
+        ))  # fmt: skip
+    except RecursionError:
+        must = "hold lists and objects as deep as the format has them"
+        raise Refused("text", must, "thousands of levels") from None
     except json.JSONDecodeError as error:
         end = error.pos >= len(text.rstrip())
         at = f"a fault in line {error.lineno}, column {error.colno}"
-        got = "a string that ends too soon" if end else at
-    raise here.refuse("be JSON", got)
+        raise Refused("text", "be JSON", "a string that ends too soon" if end else at) from None
 
 
 class Here:
@@ -249,8 +234,7 @@ class Here:
     @property
     def kind(self) -> str:
         """The type of the data in words."""
-        kind = type(self.value)
-        return self.value.what if issubclass(kind, _Odd) else _KINDS.get(kind, kind.__name__)
+        return _KINDS[type(self.value)]
 
     @property
     def short(self) -> str:
@@ -265,9 +249,7 @@ class Here:
         return Here(value, f"{self.path}.{name}" if self.path else name)
 
     def table(self) -> None:
-        """Reject anything but an object without repeated names."""
-        if isinstance(self.value, _Twice):
-            raise self.below(self.value.what, None).refuse("be given once", "it again")
+        """Reject anything but an object."""
         if not isinstance(self.value, dict):
             raise self.refuse("be an object", self.kind)
 

@@ -23,7 +23,7 @@ rounding, is added.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from itertools import product
 from typing import NamedTuple
@@ -49,11 +49,6 @@ _TAIL = 42.0
 _MOST_RECORDS = 10**8
 # Beyond these sizes a matrix is replaced by the worst law that its smallest entries allow.
 _DENSE, _CYCLIC, _LISTED = 300, 1000, 4096
-# Up to so many columns, others may be like the first record in one column and like the second in
-# another.
-_FEW = 4
-# Of these so many are looked at, those that are told apart most easily.
-_TRIED = 12
 # Numbers in the laws of all pairs of records.
 _MOST_ATOMS = 10**7
 _COARSE, _LARGEST_GRID = 1 << 15, 1 << 22
@@ -135,11 +130,10 @@ class Shuffled(Shown):
             return 0.0
         if not self._laws:
             return 1.0
-        most, theta = 0.0, 0.0
         with watched("bounding delta", progress) as tell:
             first = self._widest()
-            most, theta, _ = self._bound(first, wanted)
-            for law in self._suspects(wanted, theta, most, tell):
+            most = self._bound(first, wanted)[0]
+            for law in self._suspects(first, wanted, most, tell):
                 most = max(most, self._bound(law, wanted)[0])
         return most
 
@@ -158,11 +152,12 @@ class Shuffled(Shown):
         if not self._laws or target == 0:
             return self.local_epsilon
         with watched("bounding epsilon", progress) as tell:
-            found, theta = self._solve(self._widest(), target)
-            for law in self._suspects(found, theta, target, tell):
+            first = self._widest()
+            found = self._solve(first, target)
+            for law in self._suspects(first, found, target, tell):
                 # A coarse grid mostly says enough.
                 if all(self._bound(law, found, grid)[0] > target for grid in (_COARSE, 1 << 18, 0)):
-                    found = self._solve(law, target, found)[0]
+                    found = self._solve(law, target, found)
         return min(found, self.local_epsilon)
 
     def epsilon_at_least(self, delta: float) -> float | None:
@@ -182,13 +177,12 @@ class Shuffled(Shown):
         laws = _one_other(self._columns)
         if not laws or target == 0:
             return None
-        likely = sorted(laws, key=_spread, reverse=True)[:_TRIED]
-        law = max(likely, key=lambda each: self._near(each, target, 0.0)[0])
-        most, _ = self._solve(law, target)
+        law = max(laws, key=lambda each: self._solve(each, target, coarse=True))
+        most = self._solve(law, target)
         # What the computation added is taken off again, so that this delta is above the target.
         for share in (1e-6, 1e-5, 1e-4, 1e-3):
             low = most * (1 - share)
-            value, _, excess = self._bound(law, low)
+            value, excess = self._bound(law, low)
             if excess > 10 * _EXCESS:
                 return None
             if value * math.exp(-3 * excess) * (1 - 1e-6) > target:
@@ -207,15 +201,16 @@ class Shuffled(Shown):
         return found
 
     def _suspects(
-        self, epsilon: float, theta: float, target: float, tell: Told | None
+        self, first: _Law, epsilon: float, target: float, tell: Told | None
     ) -> Iterator[_Law]:
-        """Give the pairs whose delta may be above a target, by the bound of Chernoff."""
+        """Give the pairs beside the first whose delta may be above a target, by Chernoff."""
+        if len(self._laws) == 1 and self._laws[0].a.ndim == 1:
+            return
         grow = math.exp(self._lowered(epsilon))
+        theta = _tilt(first.w, first.a - grow * first.b)
         for done, law in enumerate(self._laws):
             if tell is not None:
                 tell(done / len(self._laws))
-            if law.a.ndim == 1 and len(self._laws) == 1:
-                return
             z = np.atleast_2d(law.a - grow * law.b)
             mass = 1 + (law.w * np.expm1(theta * z)).sum(axis=-1)
             with np.errstate(divide="ignore"):
@@ -226,73 +221,59 @@ class Shuffled(Shown):
     def _lowered(self, epsilon: float) -> float:
         return epsilon - self._slack * (1 + epsilon)
 
-    def _bound(self, law: _Law, epsilon: float, grid: int = 0) -> tuple[float, float, float]:
-        """Bound delta for one pair; also the tilt, and how far above the bound it may be.
+    def _bound(self, law: _Law, epsilon: float, grid: int = 0) -> tuple[float, float]:
+        """Bound delta for one pair; also the logarithm of how far above the bound it may be.
 
         Any grid gives a bound. Without a size it is as fine as it has to be.
         """
         z = law.a - math.exp(self._lowered(epsilon)) * law.b
         alone = float((law.w * np.maximum(z, 0)).sum()) * (1 + 1e-12)
         if alone == 0:
-            return 0.0, 0.0, 0.0
-        found, theta, excess = _expected(law.w, z, self._n, grid)
-        return min(found, alone, 1.0), theta, excess
+            return 0.0, 0.0
+        found, excess = _expected(law.w, z, self._n, grid)
+        return min(found, alone, 1.0), excess
 
-    def _solve(self, law: _Law, target: float, least: float = 0.0) -> tuple[float, float]:
+    def _solve(
+        self, law: _Law, target: float, least: float = 0.0, *, coarse: bool = False
+    ) -> float:
         """Find the smallest epsilon, up to a share of it, whose delta is at most the target."""
-        high, slope = self._near(law, target, least)
-        if high <= least:
-            return least, 0.0
 
-        def above(epsilon: float) -> tuple[float, float]:
-            value, tilt, _ = self._bound(law, epsilon)
-            return math.log(value / target) if value > 0 else -math.inf, tilt
-
-        # The fine grid bounds delta lower than the coarse one that found where to look.
-        (at_high, tilt), low = above(high), least
-        for _ in range(30):
-            small = _CLOSE * high
-            fall = -at_high / slope if slope > 0 else 0.0
-            if high - low <= small or (slope > 0 and fall <= small):
-                break
-            guess = high - fall * (1 - 1e-3) if 0 < fall < high - low else (low + high) / 2
-            at, tilted = above(guess)
-            if -math.inf < at_high:
-                slope = (at - at_high) / (high - guess)
-            if at > 0:
-                low = guess
-            else:
-                high, at_high, tilt = guess, at, tilted
-        return high, tilt
-
-    def _near(self, law: _Law, target: float, least: float) -> tuple[float, float]:
-        """Find about where the bound on a coarse grid meets the target, from above; its slope."""
-
-        def above(epsilon: float) -> float:
-            value = self._bound(law, epsilon, _COARSE)[0]
+        def above(epsilon: float, grid: int = 0) -> float:
+            value = self._bound(law, epsilon, grid)[0]
             return math.log(value / target) if value > 0 else -math.inf
 
-        low, high = least, self.local_epsilon
-        if (at_low := above(low)) <= 0:
-            return low, 0.0
-        guess = max(_gaussian(_spread(law) / math.sqrt(self._n), target), least * 1.01)
-        at_high, step, slope = -math.inf, 1.02, 0.0
+        def rough(epsilon: float) -> float:
+            return above(epsilon, _COARSE)
+
+        if rough(least) <= 0:
+            return least
+        guess = _gaussian(_spread(law) / math.sqrt(self._n), target)
+        high = _root(rough, least, self.local_epsilon, guess, 0.02, 1e-3)
+        # The fine grid bounds delta lower than the coarse one that found where to look.
+        return high if coarse else _root(above, least, high, high * (1 - 3e-4), 3e-4, _CLOSE)
+
+
+def _root(
+    falling: Callable[[float], float], low: float, high: float, guess: float, step: float,
+    close: float,
+) -> float:  # fmt: skip
+    """Find where a function falls to 0, from above, to a relative precision, from a guess."""
+    at_low, at_high = math.inf, -math.inf
+    while high - low > close * high:
+        if not low < guess < high:
+            guess = (low + high) / 2
+        at = falling(guess)
         # Illinois: halve the value at an end that stays.
-        while high - low > 1e-3 * high:
-            if not low < guess < high:
-                guess = (low + high) / 2
-            at = above(guess)
-            if at > 0:
-                low, at_low, at_high = guess, at, at_high / 2
-            else:
-                high, at_high, at_low = guess, at, at_low / 2
-            if at_high > -300:
-                slope = (at_low - at_high) / (high - low)
-                guess = high + at_high / slope if slope > 0 else low
-                guess = min(max(guess, low * 1.0003), high * 0.9997)
-            else:
-                guess, step = guess * step if at > 0 else guess / step, step**2
-        return high, slope
+        if at > 0:
+            low, at_low, at_high = guess, at, at_high / 2
+        else:
+            high, at_high, at_low = guess, at, at_low / 2
+        if at_low < math.inf and at_high > -300:
+            guess = (low * at_high - high * at_low) / (at_high - at_low)
+            guess = min(max(guess, low + close * high / 3), high - close * high / 3)
+        else:
+            guess, step = guess * (1 + step if at > 0 else 1 - step), min(2 * step, 0.5)
+    return high
 
 
 def shuffled(matrices: Matrix | Iterable[Matrix], records: int) -> Shuffled:
@@ -435,8 +416,8 @@ def _laws(columns: list[_Column]) -> Iterator[_Law]:
 def _one_other(columns: list[_Column]) -> list[_Law]:
     """The laws of a pair if all other records are one value: the first, the second, or a third.
 
-    In each column the pair is the one that such others hide least. Nothing if a column stands for
-    many, and so has no records.
+    In each column the pair is the one that such others hide least, and they may be like the first
+    in one of few columns and like the second in another. Nothing if a column stands for many.
     """
     if not all(column.real for column in columns):
         return []
@@ -458,9 +439,8 @@ def _one_other(columns: list[_Column]) -> list[_Law]:
             base, (i, j) = column.rows[o], column.pairs[where]
             law = _Law(base * column.times, column.rows[i] / base, column.rows[j] / base)
             laws.append(_merged(law))
-    mixed = len(columns) <= _FEW
-    chosen = product(*zip(*found.values(), strict=True)) if mixed else found.values()
-    return [reduce(_times, laws) for laws in chosen]
+    chosen = product(*zip(*found.values(), strict=True)) if len(columns) <= 4 else found.values()
+    return sorted((reduce(_times, laws) for laws in chosen), key=_spread)[-6:]
 
 
 def _spread(law: _Law) -> float:
@@ -541,8 +521,8 @@ def _window(w: Array, z: Array, theta: float, n: int) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def _expected(w: Array, z: Array, n: int, grid: int) -> tuple[float, float, float]:
-    """Bound ``E[(Z_1 + ... + Z_n)_+] / n`` from above; also theta, and the excess of the grid.
+def _expected(w: Array, z: Array, n: int, grid: int) -> tuple[float, float]:
+    """Bound ``E[(Z_1 + ... + Z_n)_+] / n`` from above; also the excess of the grid.
 
     Without a size the grid is refined until there is next to no excess.
     """
@@ -562,7 +542,7 @@ def _expected(w: Array, z: Array, n: int, grid: int) -> tuple[float, float, floa
         size *= 2
     down, _ = _window(masses, at, tilt, n)
     value = _transformed(places, masses, step, size, math.ceil(down / step), tilt, grown, n)
-    return value, tilt, excess
+    return value, excess
 
 
 def _grid(

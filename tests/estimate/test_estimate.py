@@ -61,7 +61,6 @@ def test_standard_errors_are_the_roots_of_the_covariance(name: str, m: bs.Matrix
         want = np.maximum(np.diag(e.covariance), 0)
         atol = 1e-14 * m.condition**2
         np.testing.assert_allclose(e.standard_errors**2, want, atol=atol)
-        assert e.standard_errors_within == 0
         assert math.fsum(e.frequencies) == pytest.approx(1, abs=1e-12 * m.condition)
 
 
@@ -106,16 +105,12 @@ def test_large_structured_matrices() -> None:
     row[0] += 0.5
     for m in (bs.randomized_response(n, epsilon=12), bs.circulant(row)):
         e = m.estimate(counts=counts)
-        assert e.standard_errors_within == 0
         assert np.isfinite(e.standard_errors).all()
-    m = bs.tridiagonal(0.1, size=20_000)
-    e = m.estimate(counts=counts[:20_000])
-    assert 0 < e.standard_errors_within < 0.1
     # The middle of a smaller one of the same kind is alike.
     near = bs.tridiagonal(0.1, size=2000).estimate(counts=np.full(2000, 10))
-    probed = m.estimate(counts=np.full(20_000, 10))
-    ratio = probed.standard_errors[9000:9500] / near.standard_errors[1000]
-    assert abs(ratio.mean() * math.sqrt(20_000 / 2000) - math.sqrt(10)) < 10
+    large = bs.tridiagonal(0.1, size=10_000).estimate(counts=np.full(10_000, 10))
+    ratio = large.standard_errors[4500:5500] / near.standard_errors[1000]
+    assert np.allclose(ratio, 1 / 5, rtol=1e-3)
 
 
 loose: Any = bs

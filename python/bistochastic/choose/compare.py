@@ -132,13 +132,15 @@ class Point(Shown):
     family's largest beta. ``standard_error`` is None if the matrix is singular, since no proportion
     can then be estimated by inversion. ``expected_cost`` is the mean distance between true and
     reported value, in steps from one code to the next. It is None if the matrix is too large to
-    compute it. ``efficiency`` is :attr:`Matrix.efficiency`. ``note`` says why something is None.
+    compute it. ``efficiency`` is :attr:`Matrix.efficiency`. ``least_epsilon`` bounds the epsilon of
+    every matrix of this beta from below, and is None for codes that are never true; see
+    ``bistochastic.measures.least_epsilon``. ``note`` says why something is None.
 
     >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
     'singular: single shares cannot be estimated'
     >>> bs.tradeoff(12, families=["randomized_response"], betas=[0.5])[0]
-    <Point randomized_response: beta 0.5, epsilon 3.375, truthfulness 0.7265, standard error ...>
+    <Point randomized_response: beta 0.5, epsilon 3.375, least epsilon 3.3749, truthfulness ...>
     """
 
     family: str
@@ -151,19 +153,27 @@ class Point(Shown):
     note: str = ""
     expected_cost: float | None = None
     efficiency: float | None = None
+    least_epsilon: float | None = None
 
     def _facts(self) -> list[tuple[str, str]]:
         if self.beta is None:
             most = [] if self.most is None else [("largest beta", down(self.most))]
             return [("asked beta", f"{self.asked:g}"), *most]
-        known = [(name.replace("_", " "), getattr(self, name)) for name in _MEASURES[2:]]
-        numbers = [(name, f"{x:.4g}") for name, x in known if x is not None]
-        epsilon = [] if self.epsilon is None else [("epsilon", up(self.epsilon, 5))]
-        return [("beta", down(self.beta, 5)), *epsilon, *numbers]
+        known = [(name, getattr(self, name)) for name in _MEASURES]
+        return [(name.replace("_", " "), _cell(name, x)) for name, x in known if x is not None]
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name} {text}" for name, text in self._facts())
         return f"<Point {shown(self.family)}: {said}{'; ' * bool(self.note)}{self.note}>"
+
+
+def _cell(name: str, x: float) -> str:
+    """Write a number, rounded so that privacy and accuracy are never overstated."""
+    if name == "efficiency":
+        return down(x * (1 + 1e-12), 4)
+    if name in ("beta", "least_epsilon"):
+        return down(x, 5)
+    return up(x, 5) if name == "epsilon" else f"{x:.4g}"
 
 
 class Tradeoff(tuple[Point, ...], Shown):
@@ -171,10 +181,10 @@ class Tradeoff(tuple[Point, ...], Shown):
 
     >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["randomized_response", "geometric"], betas=[0.6])
-    family               asked  beta  epsilon  truthfulness  standard error  expected cost  ...
-    -------------------  -----  ----  -------  ------------  --------------  -------------  ...
-    randomized_response    0.6   0.6  3.0108*        0.6486       0.004482*          1.523  ...
-    geometric              0.6   0.6   10.502        0.4776        0.009206        0.8022*  ...
+    family               asked  beta  epsilon  least epsilon  truthfulness  standard error  ...
+    -------------------  -----  ----  -------  -------------  ------------  --------------  ...
+    randomized_response    0.6   0.6  3.0108*         3.0107        0.6486       0.004482*  ...
+    geometric              0.6   0.6   10.502         3.0107        0.4776        0.009206  ...
     <BLANKLINE>
     * best at the same beta: worst case (epsilon), accuracy (standard error), expected cost
     """
@@ -198,12 +208,9 @@ class Tradeoff(tuple[Point, ...], Shown):
             own: float | None = getattr(point, name)
             if own is None:
                 return "-"
-            rounded = {
-                "beta": down(own, 5),
-                "epsilon": up(own, 5),
-                "efficiency": down(own * (1 + 1e-12), 4),
-            }.get(name, f"{own:.4g}")
-            return rounded + "*" * (own <= best.get((point.asked, name), -1.0) * (1 + 1e-9))
+            return _cell(name, own) + "*" * (
+                own <= best.get((point.asked, name), -1.0) * (1 + 1e-9)
+            )
 
         return [
             [point.family, f"{point.asked:g}", *(cell(point, name) for name in _MEASURES)]
@@ -215,7 +222,10 @@ class Tradeoff(tuple[Point, ...], Shown):
 
 
 BEST = "* best at the same beta: worst case (epsilon), accuracy (standard error), expected cost"
-_MEASURES = ("beta", "epsilon", "truthfulness", "standard_error", "expected_cost", "efficiency")
+_MEASURES = (
+    "beta", "epsilon", "least_epsilon", "truthfulness", "standard_error", "expected_cost",
+    "efficiency",
+)  # fmt: skip
 _HEADER = ["family", "asked", *(name.replace("_", " ") for name in _MEASURES)]
 
 
@@ -229,7 +239,8 @@ def tradeoff(
 ) -> Tradeoff:
     """Compare truthfulness, epsilon, error and distance of several families at the same betas.
 
-    The result is a tuple with one point per family and beta. It prints as a table.
+    The result is a tuple with one point per family and beta. It prints as a table. The column
+    ``least epsilon`` is the floor: no bistochastic matrix with this beta has a smaller epsilon.
 
     * ``families`` are names (``randomized_response``, ``k_anonymous``, ``geometric``,
       ``tridiagonal``), or a mapping from labels to functions that make a matrix from a size and a
@@ -294,7 +305,8 @@ def points(
             stated = matrix.beta, matrix.truthfulness, matrix.epsilon
             far = measures.mean_distance(matrix)
             own = matrix.efficiency
-            yield Point(family, beta, *stated, error, note=note, expected_cost=far, efficiency=own)
+            least = None if matrix.padding else measures.least_epsilon(matrix.beta, matrix.size)
+            yield Point(family, beta, *stated, error, None, note, far, own, least)
 
 
 def makers(families: object) -> dict[str, Make]:

@@ -9,12 +9,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic import linear, operators
+from bistochastic import linear
 from bistochastic.arguments import Array
 from bistochastic.estimate import quantiles
 from bistochastic.structure import (
     Kron,
-    Product,
     Stochastic,
     composition,
     forced,
@@ -23,23 +22,16 @@ from bistochastic.structure import (
     wide_factors,
 )
 
-# Size up to which the inverse is looked at row by row.
-_EXACT = 10_000
-# Size up to which that is done if an estimate is only to be shown.
+# Size up to which the inverse is looked at row by row if an estimate is only to be shown.
 _QUICK = 2000
 # Entries of the inverse that are held at a time.
 _HELD = 1 << 23
-# Random probes for the variances of larger structured matrices.
-_PROBES = 128
 
 
 def inverse_rows(matrix: Stochastic) -> Iterator[tuple[slice, Array]]:
     """Give rows of G, one block at a time: row v holds the pseudo-responses of share v."""
     r = matrix.size
-    # LAPACK would factorise a matrix without a structure again for every block.
-    bare = operators.operator(matrix) is None
-    dense = bare and not isinstance(composition(matrix), Kron | Product)
-    step = r if dense else max(1, _HELD // r)
+    step = max(1, _HELD // r)
     for start in range(0, r, step):
         stop = min(r, start + step)
         yield slice(start, stop), linear.solve_back(matrix, np.eye(stop - start, r, start))
@@ -49,84 +41,57 @@ def _first_column(matrix: Stochastic) -> Array:
     return linear.solve(matrix, np.eye(1, matrix.size)[0])
 
 
-def _has_closed_rows(matrix: Stochastic) -> bool:
-    return shift_invariant(matrix) or is_certain(matrix) or isinstance(composition(matrix), Kron)
-
-
 def is_quick(matrix: Stochastic) -> bool:
-    """Whether errors of all shares need no large inverse, row by row or by probes."""
+    """Whether errors of all shares need no large inverse, row by row."""
     kron = composition(matrix)
     if isinstance(kron, Kron):
         return all(is_quick(factor) for factor in wide_factors(kron))
-    return matrix.size <= _QUICK or _has_closed_rows(matrix)
+    return matrix.size <= _QUICK or shift_invariant(matrix) or is_certain(matrix)
 
 
-def scatter(matrix: Stochastic, reports: Array, shares: Array) -> tuple[Array, Array]:
-    """Compute the variance of one pseudo-response of every share, and its standard error.
+def scatter(matrix: Stochastic, reports: Array, shares: Array) -> Array:
+    """Compute the variance of one pseudo-response of every share.
 
     It is ``sum over w of reports_w (G_vw - shares_v)^2``, with ``shares = G reports``.
     """
-    if not _has_closed_rows(matrix) and matrix.size > _EXACT:
-        found, error = _probe(matrix, reports, shares)
-        return found, error * found
-    squares, error = squared_rows(matrix, reports)
-    return np.maximum(squares - shares**2, 0.0), error * squares
+    return np.maximum(squared_rows(matrix, reports) - shares**2, 0.0)
 
 
-def _probe(matrix: Stochastic, weights: Array, centre: Array) -> tuple[Array, float]:
-    """Probe the scatter, ``E (G sqrt(w) z - centre sqrt(w) . z)_v^2`` for random signs z.
-
-    A probe is the square of a sum of signs, whose relative variance is at most 2.
-    """
-    rng = np.random.default_rng(0)
-    total = np.zeros(matrix.size)
-    root = np.sqrt(weights)
-    for _ in range(_PROBES):
-        signed = root * rng.choice([-1.0, 1.0], matrix.size)
-        total += (linear.solve(matrix, signed) - centre * signed.sum()) ** 2
-    return total / _PROBES, math.sqrt(2 / _PROBES)
-
-
-def squared_rows(matrix: Stochastic, weights: Array) -> tuple[Array, float]:
-    """Compute ``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error."""
+def squared_rows(matrix: Stochastic, weights: Array) -> Array:
+    """Compute ``sum over w of G_vw^2 weights_w`` for every v."""
     r = matrix.size
-    match operators.basis(matrix):
+    match linear.basis(matrix):
         case "flat" if r > 1:
             # ``a I + q J`` has the inverse ``(I - q J) / a``: two different entries a row.
             own, other = _first_column(matrix)[:2] ** 2
-            return own * weights + other * (math.fsum(weights) - weights), 0.0
+            return np.asarray(own * weights + other * (math.fsum(weights) - weights))
         case "cyclic":
             # G is circulant too, and so are its squares: a cyclic convolution.
             spread = np.fft.rfft(_first_column(matrix) ** 2) * np.fft.rfft(weights)
-            return np.maximum(np.fft.irfft(spread, r), 0.0), 0.0
+            return np.maximum(np.fft.irfft(spread, r), 0.0)
     if is_certain(matrix):
-        return linear.solve(matrix, weights), 0.0
+        return linear.solve(matrix, weights)
     kron = composition(matrix)
     if isinstance(kron, Kron):
         return _joint_squares(wide_factors(kron), weights)
-    if r <= _EXACT:
-        total = np.empty(r)
-        for rows, block in inverse_rows(matrix):
-            total[rows] = block**2 @ weights
-        return total, 0.0
-    return _probe(matrix, weights, np.zeros(r))
+    total = np.empty(r)
+    for rows, block in inverse_rows(matrix):
+        total[rows] = block**2 @ weights
+    return total
 
 
-def _joint_squares(factors: Sequence[Stochastic], weights: Array) -> tuple[Array, float]:
+def _joint_squares(factors: Sequence[Stochastic], weights: Array) -> Array:
     """Sum the squared entries of a kron axis by axis, since its entries multiply."""
     array = weights.reshape([factor.size for factor in factors])
-    error = 0.0
     for axis, factor in enumerate(factors):
         moved = np.moveaxis(array, axis, -1)
         rows = np.ascontiguousarray(moved).reshape(-1, factor.size)
         if factor.size > 2048:
-            done, parts = zip(*(squared_rows(factor, row) for row in rows), strict=True)
-            error += max(parts)
-            squared = np.stack(done)
+            squared = np.stack([squared_rows(factor, row) for row in rows])
         else:
             squared = rows @ (linear.solve(factor, np.eye(factor.size)) ** 2).T
         array = np.moveaxis(squared.reshape(moved.shape), -1, axis)
-    return np.ascontiguousarray(array).reshape(-1), error
+    return np.ascontiguousarray(array).reshape(-1)
 
 
 def within_population(spread: Array, shares: Array) -> Array:
@@ -135,11 +100,7 @@ def within_population(spread: Array, shares: Array) -> Array:
 
 
 def extremes(matrix: Stochastic) -> tuple[Array, Array]:
-    """Find the least and the largest pseudo-response of every share: the ends of G's rows.
-
-    They are exact for randomized response, circulant, up to 10,000 categories, and a kron of such.
-    Otherwise they are bounds: no entry of the inverse is larger than its norm, the condition.
-    """
+    """Find the least and the largest pseudo-response of every share: the ends of G's rows."""
     r = matrix.size
     if shift_invariant(matrix):
         column = _first_column(matrix)
@@ -149,8 +110,6 @@ def extremes(matrix: Stochastic) -> tuple[Array, Array]:
     kron = composition(matrix)
     if isinstance(kron, Kron):
         return reduce(corners, map(extremes, wide_factors(kron)))
-    if r > _EXACT:
-        return np.full(r, -linear.condition(matrix)), np.full(r, linear.condition(matrix))
     least, most = np.empty(r), np.empty(r)
     for rows, block in inverse_rows(matrix):
         least[rows], most[rows] = block.min(axis=1), block.max(axis=1)

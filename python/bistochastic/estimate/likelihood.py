@@ -16,7 +16,7 @@ from bistochastic import linear
 from bistochastic.arguments import Array, positive
 from bistochastic.cached import cached
 from bistochastic.errors import Refused
-from bistochastic.operators import Through, operator
+from bistochastic.linear import operator, through
 from bistochastic.progress import Progress, asked, interruptible, watched
 from bistochastic.structure import (
     Kron,
@@ -33,8 +33,8 @@ from bistochastic.structure import (
 _GAP, _JOINT_GAP = 1e-10, 1e-6
 # Size up to which Newton's equations are written down: always, and if products are quick.
 _DENSE, _QUICK = 2048, 512
-# Steps at which it stops for good, and those of the last resort.
-_STEPS, _JOINT_STEPS, _LAST = 100_000, 2000, 2000
+# Steps at which it stops for good.
+_STEPS, _JOINT_STEPS = 100_000, 2000
 # Steps of expectation maximization before Newton's, and of conjugate gradients in each of those.
 _WARM, _TURNS = 20, 4000
 # The diagonal of those equations is between 0 and 1; this stands for it.
@@ -99,7 +99,6 @@ def maximum(matrix: Stochastic, reports: Array, patience: Patience) -> tuple[Arr
        With ``g`` that factor, the likelihood is at most ``max g - 1`` nats per record below its
        maximum: it is concave, and its slope towards any distribution is at most that.
     4. Newton's steps inside the simplex go on from there.
-    5. If they get stuck, extrapolated steps follow. They are kept only if the likelihood grows.
 
     The search ends at the gap or the time of ``patience``, whichever comes first.
     """
@@ -121,11 +120,11 @@ def maximum(matrix: Stochastic, reports: Array, patience: Patience) -> tuple[Arr
     # Counts over many decades can leave the range of doubles; the gap then says so.
     with np.errstate(all="ignore"):
         pi, gap = _inside(search)
-        slow = not search.direct and search.size <= _DENSE
-        if gap > search.wanted and slow and not search.is_over:
-            search.write_down()
+        if search.dense is None and search.size <= _DENSE and gap > search.wanted:
+            # Products through its structure did not come there: write the matrix down.
+            search.dense, search.joint = matrix.to_dense()[search.true], False
             pi, gap = _inside(search)
-        pi, gap = _extrapolate(search, pi)
+        gap = search.certified(*search.look(pi)[1:])
     if not np.isfinite(pi).all():
         pi, gap = np.full(search.size, 1 / search.size), math.inf
     return pi, gap, search.steps
@@ -162,12 +161,11 @@ class _Search:
     def __init__(self, matrix: Stochastic, reports: Array, patience: Patience) -> None:
         self.matrix, self.size = matrix, matrix.size - matrix.padding
         self.true = true_codes(matrix)
-        quick = operator(matrix) is not None
-        self.direct = matrix.size <= (_QUICK if quick else _DENSE)
+        quick, made = operator(matrix) is not None, composition(matrix)
         # Without a structure every product is dense, so the matrix is written down once.
-        made = composition(matrix)
-        bare = not quick and made is None
-        self.dense = matrix.to_dense()[self.true] if self.direct or bare else None
+        few = matrix.size <= (_QUICK if quick else _DENSE)
+        written = few or not (quick or made)
+        self.dense = matrix.to_dense()[self.true] if written else None
         self.joint = self.dense is None and isinstance(made, Kron)
         self.seen = np.flatnonzero(reports)
         self.phi = reports[self.seen]
@@ -182,10 +180,6 @@ class _Search:
     def is_over(self) -> bool:
         """Whether no steps are left, or no time for two more."""
         return self.steps >= self.most or self.patience.left <= 2 * self.slow
-
-    def write_down(self) -> None:
-        """Write the matrix down as an array, for Newton's equations."""
-        self.dense, self.direct, self.joint = self.matrix.to_dense()[self.true], True, False
 
     def forth(self, x: Array) -> Array:
         """Compute ``P^T x``."""
@@ -204,7 +198,7 @@ class _Search:
     @cached
     def through(self) -> Callable[[Array, bool], Array]:
         """The matrix as steps, found once for many turns."""
-        return Through(self.matrix).apply
+        return through(self.matrix)
 
     def solve(self, weights: Array, root: Array, z: Array, right: Array, within: float) -> Array:
         """Newton's equations by conjugate gradients, for matrices that are never written down.
@@ -276,33 +270,6 @@ class _Search:
         return gap
 
 
-def _extrapolate(search: _Search, pi: Array) -> tuple[Array, float]:
-    """EM, extrapolated two steps at a time (SQUAREM) and kept only if the likelihood grows.
-
-    Newton's steps have mostly come to the end before; this is for what leaves them stuck.
-    """
-    likelihood, factor, expected = search.look(pi)
-    search.most = min(search.most, search.steps + _LAST)
-    while search.wanted < search.gap(factor) < math.inf and not search.is_over:
-        search.patience.tell(search.gap(factor))
-        first = pi * factor
-        _, factor, _ = search.look(first)
-        candidate = second = first * factor
-        change, bend = first - pi, second - 2 * first + pi
-        length, curve = float(np.linalg.norm(change)), float(np.linalg.norm(bend))
-        if length > curve > 0:
-            jump = length / curve
-            # A share of 0 would stay 0 for ever.
-            candidate = np.maximum(pi + 2 * jump * change + jump * jump * bend, 1e-3 * second)
-            candidate /= candidate.sum()
-        better, factor, expected = search.look(candidate)
-        if better < likelihood:
-            candidate = second
-            better, factor, expected = search.look(second)
-        pi, likelihood = candidate, better
-    return pi / pi.sum(), search.certified(factor, expected)
-
-
 def _inside(search: _Search) -> tuple[Array, float]:
     """Make Newton's steps on the conditions of the maximum, from inside the simplex.
 
@@ -340,7 +307,7 @@ def _inside(search: _Search) -> tuple[Array, float]:
         root = np.sqrt(pi)
         weights = search.phi / expected**2
         right *= root
-        if search.direct and search.dense is not None:
+        if search.dense is not None and search.size <= _DENSE:
             scaled = _direct(search, search.dense, weights, root, z, right)
         else:
             scaled = search.solve(weights, root, z, right, min(0.01, 0.1 * gap**0.5))

@@ -92,7 +92,7 @@ def _inverted(matrix: Stochastic, rows: Array, kind: str) -> Array:
     if kind == "told":
         return rows[:, true]
     if kind == "squares":
-        return np.stack([intervals.squared_rows(matrix, row)[0][true] for row in rows])
+        return np.stack([intervals.squared_rows(matrix, row)[true] for row in rows])
     # All categories together add 1, so their product with the sum is themselves.
     return np.asarray(linear.solve(matrix, rows.T)).T[:, true]
 

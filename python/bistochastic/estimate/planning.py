@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bistochastic import _core, arguments, linear, measures, operators, structure
+from bistochastic import _core, arguments, linear, measures, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
@@ -20,8 +20,6 @@ from bistochastic.structure import (
     wide_factors,
 )
 
-# Size up to which the inverse is looked at row by row.
-_EXACT = 4096
 # Size up to which singular values are computed if no structure gives them.
 _DENSE = 1500
 
@@ -32,7 +30,7 @@ def standard_error(matrix: Stochastic, prior: object, records: object) -> Array:
     count = _core.as_whole("records", records, 1)
     reports = np.maximum(linear.apply(matrix, law), 0.0)
     with linear.said_of("standard_error", matrix):
-        spread, _ = intervals.scatter(matrix, reports, law)
+        spread = intervals.scatter(matrix, reports, law)
     return np.sqrt(spread / count)[structure.true_codes(matrix)]
 
 
@@ -81,7 +79,7 @@ def _inverse_squares(matrix: Stochastic) -> float | None:
         each = [_inverse_squares(factor) for factor in wide_factors(kron)]
         return None if None in each else math.prod(part for part in each if part is not None)
     r = matrix.size
-    own, basis = operators.operator(matrix), operators.basis(matrix)
+    own, basis = linear.operator(matrix), linear.basis(matrix)
     try:
         row = matrix.row(0) if basis in ("cyclic", "cosine") else np.empty(0)
     except Refused:
@@ -158,10 +156,6 @@ def _mean_squares(matrix: Stochastic) -> tuple[Array, Array]:
         # All rows are alike.
         own, other = _own_and_other(matrix, linear.solve_back(matrix, np.eye(1, r)), 0)
         return np.full(r, own), np.full(r, other)
-    if r > _EXACT:
-        # No entry of the inverse is longer than its norm.
-        most = linear.condition(matrix) ** 2
-        return np.full(r, most), np.full(r, most)
     blocks = intervals.inverse_rows(matrix)
     pairs = [_own_and_other(matrix, block, rows.start) for rows, block in blocks]
     own, other = (np.concatenate(each) for each in zip(*pairs, strict=True))

@@ -21,9 +21,9 @@ from bistochastic.errors import Refused
 from bistochastic.estimate import always_valid as every_look
 from bistochastic.estimate import intervals
 from bistochastic.formatting import Shown, table
+from bistochastic.linear import basis
 from bistochastic.matrix import Matrix
 from bistochastic.measures.priors import distribution
-from bistochastic.operators import basis
 from bistochastic.structure import Stochastic
 
 if TYPE_CHECKING:
@@ -153,17 +153,16 @@ class Estimate(Shown):
         return operators.solve(self._law, self.reports)
 
     @cached
-    def _scatter(self) -> tuple[Array, Array]:
-        """Variances of a pseudo-response over all records, and their standard errors."""
+    def _scatter(self) -> Array:
+        """Variances of a pseudo-response over all records."""
         return intervals.scatter(self._law, self.reports, self._unbiased)
 
     @cached
     def _variance(self) -> Array:
         """The variances that count: in a fixed population only the part of randomization."""
-        spread, _ = self._scatter
         if self.population == "fixed":
-            return intervals.within_population(spread, self._unbiased)
-        return spread
+            return intervals.within_population(self._scatter, self._unbiased)
+        return self._scatter
 
     @cached
     def standard_errors(self) -> Array:
@@ -175,9 +174,8 @@ class Estimate(Shown):
         * The other methods are biased and have no errors of their own. ``mle`` and ``simplex``
           agree with ``inverse`` if that is a distribution. So these errors also apply to them, if
           there are many records and no proportion is 0.
-        * They are exact up to 10,000 categories, at any size for randomized response, circulant and
-          permutations, and for a :func:`kron` of such matrices. Otherwise random probes estimate
-          them; :attr:`standard_errors_within` says how well.
+        * Beyond some thousand categories they take long, unless the matrix is randomized response,
+          a circulant, a permutation or a :func:`kron` of such.
 
         >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors.round(4)
@@ -197,22 +195,6 @@ class Estimate(Shown):
         if self._law.size == 1:
             return 0.0
         return 1 / (self.records - 1) if self.records > 1 else math.inf
-
-    @property
-    def standard_errors_within(self) -> float:
-        """The relative standard error of the standard errors themselves: 0 if they are exact.
-
-        It covers all proportions together. In a fixed population the error of a single standard
-        error may be larger.
-
-        >>> import bistochastic as bs
-        >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors_within
-        0.0
-        """
-        if self._linear is not None:
-            return 0.0
-        doubt = float(self._scatter[1].sum())
-        return doubt and doubt / float(self._variance.sum()) / 2
 
     @cached
     def covariance(self) -> Array:
@@ -311,10 +293,9 @@ class Estimate(Shown):
         elif certain or answers is not None or basis(matrix) == "flat":
             low, high = intervals.response_bounds(matrix, self.reports, self._unbiased, n, alpha)
         else:
-            spread, doubt = self._scatter
             ends, fixed = intervals.extremes(matrix), self.population == "fixed"
             low, high = intervals.mean_bounds(
-                self._unbiased, spread + 3 * doubt, ends, n, alpha, fixed=fixed
+                self._unbiased, self._scatter, ends, n, alpha, fixed=fixed
             )
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 

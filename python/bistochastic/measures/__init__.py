@@ -9,13 +9,13 @@ what an attacker gains, down what remains hidden.
 """
 
 from bistochastic.individuals import Displacement, column_beta
-from bistochastic.measures.bits import log2_up
+from bistochastic.measures.bits import least_beta, least_epsilon, log2_up
 from bistochastic.measures.costs import mean_distance
 from bistochastic.measures.priors import prior_of
 from bistochastic.measures.profile import Entry, Profile
 from bistochastic.measures.survey import line_betas, lines
 
 __all__ = [
-    "Displacement", "Entry", "Profile", "column_beta", "line_betas", "lines", "log2_up",
-    "mean_distance", "prior_of",
+    "Displacement", "Entry", "Profile", "column_beta", "least_beta", "least_epsilon", "line_betas",
+    "lines", "log2_up", "mean_distance", "prior_of",
 ]  # fmt: skip

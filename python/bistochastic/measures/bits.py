@@ -46,6 +46,51 @@ def entropy(p: Array) -> float:
     return float(-(positive * np.log2(positive)).sum())
 
 
+def least_beta(epsilon: float, size: int) -> float:
+    """Bound the beta of every bistochastic matrix of this ``size`` and ``epsilon`` from below.
+
+    Seen from a reported value, true categories have probabilities that sum to 1 and differ by a
+    factor of at most ``c = e^epsilon``. Their entropy is least if k of them have c times the
+    probability of the others, and beta is the mean of these entropies over ``log2 r``. So it is at
+    least the least over k of ``log2(k c + r - k) - k c / (k c + r - k) log2 c``, over ``log2 r``. A
+    circulant of k high and ``r - k`` low entries has this beta. It is never below the simpler
+    ``log2((r - 1 + c) / c) / log2 r``. Rounded down.
+
+    >>> round(least_beta(1.0, 12), 6), least_beta(0.0, 12), least_beta(math.inf, 12)
+    (0.950387, 1.0, 0.0)
+    """
+    if size == 1 or epsilon == 0:
+        return 1.0
+    if epsilon == math.inf:
+        return 0.0
+    low, r = math.exp(-epsilon), size
+    # The entropy falls with k and then rises; its slope is 0 once, at this k.
+    part = low / -math.expm1(-epsilon)
+    near = math.floor(r * part * (epsilon / -math.expm1(-epsilon) - 1))
+    found = math.inf
+    for k in range(max(1, near - 1), max(1, min(near + 2, r - 1)) + 1):
+        lies = (r - k) * low
+        found = min(found, math.log(k) + math.log1p(lies / k) + lies / (k + lies) * epsilon)
+    # Stated betas are off by less.
+    return max(0.0, min(1.0, found / math.log(r)) * (1 - 2 * SLACK) - 1e-14)
+
+
+def least_epsilon(beta: float, size: int) -> float:
+    """Bound the epsilon of every bistochastic matrix of this ``size`` and ``beta`` from below.
+
+    An epsilon of at most this forces at least this beta, whatever the matrix: the converse of
+    :func:`least_beta`. There is no bound from above. Rounded down.
+
+    >>> least_epsilon(0.95, 12)
+    1.00392...
+    """
+    low, high = 0.0, 800.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if least_beta(middle, size) > beta else (low, middle)
+    return low * (1 - SLACK)
+
+
 def guaranteed_max_leakage(beta: float, size: int) -> float:
     """Compute the largest maximal leakage in bits that any matrix of this beta can have.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bistochastic import linear, operators, structure
+from bistochastic import linear, structure
 from bistochastic.arguments import Array
 from bistochastic.matrix import Matrix
 from bistochastic.measures.bits import SLACK, entropy, log2_up
@@ -95,7 +95,7 @@ def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:
     """
     r = matrix.size
     bits = np.broadcast_to(np.asarray(found.row_bits), r)
-    structured = r > 512 and operators.operator(matrix) is not None
+    structured = r > 512 and linear.operator(matrix) is not None
     dense = matrix.to_dense() if not structured and (full or r <= TABLE) else None
 
     def through(x: Array, *, back: bool) -> Array:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from bistochastic import linear, operators, structure
+from bistochastic import linear, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
@@ -333,7 +333,7 @@ def _conditioning(
     matrix: Matrix, known_of: Callable[[Matrix], list[Entry]], *, full: bool
 ) -> list[Entry]:
     size = matrix.size
-    if (own := operators.operator(matrix)) is not None:
+    if (own := linear.operator(matrix)) is not None:
         counted = own.rank == size or structure.counts_rank(matrix)
         return [_rank_entry(own.rank, counted), _condition_entry(linear.condition(matrix), counted)]
     made = structure.composition(matrix)
@@ -348,13 +348,10 @@ def _conditioning(
         return [missing(name, "a factor is too large") for name in ("rank", "condition")]
     composite = made is not None
     if full or size <= (_WRITTEN if composite else _SINGULAR_VALUES):
-        values_of = linear.singular_values(matrix.to_dense())
-        rank = linear.dense_rank(matrix, values_of)
-        least = float(values_of.min()) if rank == size else 0.0
-        linear.keep_condition(matrix, linear.inverse(least))
+        rank = linear.dense(matrix).rank
         counted = rank == size
         return [_rank_entry(rank, counted), _condition_entry(linear.condition(matrix), counted)]
-    # The rank and condition of a very large product: from its factors or by iteration.
+    # The rank and condition of a very large product, from its factors.
     why = "too large for singular values; full=True takes them"
     factors = made.parts if isinstance(made, structure.Product) else ()
     conditions = [known_of(factor)[1] for factor in factors]
@@ -367,9 +364,8 @@ def _conditioning(
     if min(values) == 1:
         # A permutation before or after changes no singular value.
         return [_rank_entry(matrix.size, exact), _condition_entry(max(values), exact)]
-    note = "found by iteration through the factors, may be higher"
-    found = linear.by_iteration(matrix)
-    return [_rank_entry(matrix.size, exact), Entry("condition", found, "bound", note)]
+    note = "the product of those of its factors"
+    return [_rank_entry(matrix.size, exact), Entry("condition", math.prod(values), "bound", note)]
 
 
 def _rank_entry(value: int, counted: bool) -> Entry:
