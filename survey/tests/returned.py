@@ -7,9 +7,8 @@ _PAGES = Path(__file__).parents[2] / "docs" / "reference" / "api"
 _NAMED = [
     line.removeprefix(".. autoclass:: ")
     for page in sorted(_PAGES.glob("*.rst"))
-    # That page lists what tools are built of, which users never see.
-    if page.stem != "tools"
-    for line in page.read_text(encoding="utf-8").splitlines()
+    # The last part of the library's page lists what tools are built of, which users never see.
+    for line in page.read_text(encoding="utf-8").partition(" for tools\n----")[0].splitlines()
     if line.startswith(".. autoclass:: ")
 ]
 HOMES = dict(reversed(name.rpartition(".")[::2]) for name in _NAMED)

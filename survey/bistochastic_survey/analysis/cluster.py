@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from bistochastic import structure
 from bistochastic.errors import RefusedType
-from bistochastic.estimate import mean_standard_error
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.request import between
 from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.wording import shown, up
+from bistochastic_survey.wording import up
 
 Group = tuple[Categorical, ...]
 
@@ -41,10 +39,9 @@ def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Pl
     each group by randomized response over all its combinations, with the sum of the epsilons of its
     columns. So a record has the same epsilon as before. Everything else of the plan stays.
 
-    Estimated joint tables become more precise, and single columns mostly less precise: a warning
-    states by what factor the variance of their estimated proportions changes, at equal shares. The
-    release that the new plan makes comes in addition to the earlier one. Another warning states the
-    epsilon of both.
+    Estimated joint tables become more precise, and single columns mostly less precise: compare the
+    previews of both plans. The release that the new plan makes comes in addition to the earlier
+    one. A warning states the epsilon of both.
 
     Columns with an infinite epsilon, with a singular matrix, with a matrix per group or unit, with
     impossible combinations or with codes that are never true stay as they are, and so do columns
@@ -80,9 +77,6 @@ def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Pl
         made = _joined(plan, trial)
         if made._unmet is None:
             groups, found = trial, made
-    for group in groups:
-        if len(group) > 1:
-            _warn_of_margins(found, group)
     added = plan.epsilon
     if added == math.inf:
         added = math.fsum(a.matrices[0].epsilon for a in single)
@@ -136,28 +130,3 @@ def _strength(release: Release[Any], one: Categorical, other: Categorical) -> fl
     chi = float(((joint - expected)[seen] ** 2 / expected[seen]).sum())
     sizes = [int((joint.sum(axis=axis) > 0).sum()) for axis in (0, 1)]
     return math.sqrt(chi / (min(sizes) - 1)) if min(sizes) > 1 else 0.0
-
-
-def _warn_of_margins(plan: Plan, group: Group) -> None:
-    """State by what factor the variance of single columns changes.
-
-    One column of a randomized response ``p, q`` over all combinations is a randomized response with
-    the same ``p - q``, so at equal shares one of its r shares has the variance
-    ``(1/r) (1 - 1/r) / (p - q)^2`` per record.
-    """
-    joint = next(a for a in plan._coded if group[0].column in a.columns)
-    own, other = structure.two_valued(joint.matrices[0]) or (1.0, 0.0)
-    ratios = []
-    for a in group:
-        before = mean_standard_error(a.matrices[0])
-        after = math.sqrt((a.size - 1) / a.size**2) / (own - other)
-        if before:
-            ratios.append(f"{(after / before) ** 2:.3g} times (`{shown(a.column)}`)")
-    if not ratios:
-        return
-    warnings.warn(
-        "`cluster` protects columns together: the variance of an estimated proportion of a single "
-        f"column is {', '.join(ratios)} what it was",
-        UserWarning,
-        stacklevel=3,
-    )

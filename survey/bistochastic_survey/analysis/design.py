@@ -12,8 +12,6 @@ from bistochastic_survey.plan.attributes import named, names
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.wording import Shown, shown
 
-Stages = tuple[str | float, ...]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Design(Shown):
@@ -24,9 +22,8 @@ class Design(Shown):
       linearization, with replacement between clusters within strata, and have clusters less strata
       degrees of freedom.
     * ``fpc``: the finite population, as a column or a number for all strata: the number of clusters
-      (or records) that each stratum has, or the sampled fraction if it is at most 1. For two
-      stages, ``cluster=(first, second)`` and ``fpc=(first, second)``. The noise of the
-      randomization stays in the error, however much of the population was sampled.
+      (or records) that each stratum has, or the sampled fraction if it is at most 1. The noise of
+      the randomization stays in the error, however much of the population was sampled.
     * ``replicates``: columns of replicate weights in place of strata and clusters. Each gives the
       proportions again, divided by its own total. The squares of their differences from the
       estimate are added and multiplied by ``replicate_scale``, by default 1 over their number
@@ -42,25 +39,19 @@ class Design(Shown):
 
     weights: str | None = None
     strata: str | None = None
-    cluster: str | tuple[str, str] | None = None
-    fpc: str | float | tuple[str | float, str | float] | None = None
+    cluster: str | None = None
+    fpc: str | float | None = None
     replicates: Sequence[str] | None = None
     replicate_scale: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("weights", "strata"):
+        for name in ("weights", "strata", "cluster"):
             if getattr(self, name) is not None:
                 named(name, getattr(self, name))
-        stages, sizes = _stages("cluster", self.cluster), _stages("fpc", self.fpc)
-        for name, column in zip(("cluster", "second"), stages, strict=False):
-            named(name, column)
-        if len(sizes) > max(1, len(stages)):
-            raise RefusedType("fpc", "have one entry for each stage of cluster", len(sizes))
-        for x in sizes:
-            if isinstance(x, str):
-                named("fpc", x)
-            else:
-                checks.real("fpc", "be positive", x)
+        if isinstance(self.fpc, str):
+            named("fpc", self.fpc)
+        elif self.fpc is not None:
+            checks.real("fpc", "be positive", self.fpc)
         if self.replicates is None:
             if self.replicate_scale is not None:
                 raise RefusedType("replicate_scale", "come with replicates", "none")
@@ -71,7 +62,7 @@ class Design(Shown):
             raise Refused("replicates", must, len(listed))
         if self.weights is None:
             raise RefusedType("replicates", "come with weights", "none")
-        if self._groups or self._sizes:
+        if self.strata or self.cluster or self.fpc is not None:
             raise RefusedType("replicates", "be given without strata, cluster and fpc", "both")
         if self.replicate_scale is not None:
             checks.positive("replicate_scale", self.replicate_scale)
@@ -92,28 +83,6 @@ class Design(Shown):
         return design
 
     @property
-    def _first(self) -> str | None:
-        """The clusters of the first stage."""
-        return next(iter(self._clusters), None)
-
-    @property
-    def _second(self) -> str | None:
-        """The clusters of the second stage, inside those of the first."""
-        return self._clusters[1] if len(self._clusters) > 1 else None
-
-    @property
-    def _clusters(self) -> tuple[str, ...]:
-        return tuple(named("cluster", column) for column in _stages("cluster", self.cluster))
-
-    @property
-    def _sizes(self) -> Stages:
-        """For each stage the sizes of the population, or the sampled fractions."""
-        sizes = _stages("fpc", self.fpc)
-        return tuple(
-            x if isinstance(x, str) else checks.real("fpc", "be positive", x) for x in sizes
-        )
-
-    @property
     def _scale(self) -> float:
         """The factor of the squared differences of replicates."""
         if self.replicate_scale is not None:
@@ -121,13 +90,9 @@ class Design(Shown):
         return 1 / len(self.replicates) if self.replicates else 1.0
 
     @property
-    def _groups(self) -> bool:
-        return self.strata is not None or self.cluster is not None
-
-    @property
     def _is_drawn(self) -> bool:
         """Whether errors need more than a weight per record."""
-        return self._groups or bool(self.replicates or self._sizes)
+        return bool(self.strata or self.cluster or self.replicates) or self.fpc is not None
 
     @property
     def _is_plain(self) -> bool:
@@ -140,8 +105,8 @@ class Design(Shown):
         every = (
             ("weights", self.weights),
             ("strata", self.strata),
-            *(("cluster", each) for each in self._clusters),
-            *(("fpc", each) for each in self._sizes),
+            ("cluster", self.cluster),
+            ("fpc", self.fpc),
             *(("replicates", each) for each in self.replicates or ()),
         )
         return [(name, column) for name, column in every if isinstance(column, str)]
@@ -150,12 +115,3 @@ class Design(Shown):
     def _columns(self) -> tuple[str, ...]:
         """All columns that are named."""
         return tuple(column for _, column in self._named)
-
-
-def _stages(name: str, given: object) -> tuple[object, ...]:
-    """Read one value, or two for the two stages of a design."""
-    if not isinstance(given, tuple | list):
-        return () if given is None else (given,)
-    if not 1 <= len(given) <= 2:
-        raise Refused(name, "be one or a pair, for two stages", len(given))
-    return tuple(given)

@@ -27,7 +27,6 @@ from bistochastic.estimate import (
     of_linear,
 )
 from bistochastic_survey import checks
-from bistochastic_survey.analysis.batches import tally
 from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
@@ -35,6 +34,7 @@ from bistochastic_survey.analysis.protected_table import (
     Reported,
     noise_notes,
     read_sheet,
+    tally,
 )
 from bistochastic_survey.analysis.request import Question, ask_table, part
 from bistochastic_survey.checks import Array

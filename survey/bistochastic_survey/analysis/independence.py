@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from bistochastic import Matrix, structure
+from bistochastic import structure
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis import protected_table
-from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet
+from bistochastic_survey.analysis.protected_table import Sheet, gathered
 from bistochastic_survey.analysis.request import Coded, Question, ask_table
 from bistochastic_survey.checks import Array
 from bistochastic_survey.wording import Shown, shown
@@ -43,7 +42,8 @@ class Independence(Shown):
     ``statistic`` has ``degrees`` degrees of freedom if the columns are independent, and ``p_value``
     is the probability that it is as large as this. ``power_factor`` is the part of the
     noncentrality that the noise leaves, by the estimated table: at 0.2 it takes five times the
-    records to find the same dependence. None if there is nothing to estimate it from.
+    records to find the same dependence. None if there is nothing to estimate it from, and under a
+    design: what clusters and weights would cost without the noise, a protected table does not say.
 
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("a", [0, 1], "randomized_response", keep=0.75)], keep=["b"])
@@ -183,11 +183,10 @@ def _fitted(sheet: Sheet, question: Question, joint: Coded, group: int) -> tuple
     counts = np.asarray(counted, np.float64)
     matrix = joint.matrices[group if len(joint.matrices) > 1 else 0]
     if len(joint.columns) > 2:
-        shape, counts, rows = _collapsed(joint, question, matrix, counts)
-    else:
-        if matrix.size > _CELLS:
-            raise Refused("columns", f"have at most {_CELLS} combinations", matrix.size)
-        shape, rows = joint.shape, matrix.to_dense()
+        raise Refused("columns", "be tested in a `Joint` of two columns", len(joint.columns))
+    if matrix.size > _CELLS:
+        raise Refused("columns", f"have at most {_CELLS} combinations", matrix.size)
+    shape, rows = joint.shape, matrix.to_dense()
     counts = counts.reshape(shape)
     if tuple(question.columns) != tuple(c for c in joint.columns if c in question.columns):
         order = np.arange(counts.size).reshape(shape).T.reshape(-1)
@@ -208,23 +207,6 @@ def _fitted(sheet: Sheet, question: Question, joint: Coded, group: int) -> tuple
     law = pi @ rows
     statistic = float(((seen - n * law) ** 2 / (n * law)).sum())
     return statistic, (shape[0] - 1) * (shape[1] - 1)
-
-
-def _collapsed(
-    joint: Coded, question: Question, matrix: Matrix, counts: Array
-) -> tuple[tuple[int, ...], Array, Array]:
-    """Leave the other columns of a ``Joint`` out, whose matrix has two values."""
-    _refuse_mixed(joint, question.columns[0])
-    kept = [i for i, column in enumerate(joint.columns) if column in question.columns]
-    others = tuple(i for i in range(len(joint.columns)) if i not in kept)
-    shape = tuple(joint.shape[i] for i in kept)
-    own, other = structure.two_valued(matrix) or (1.0, 0.0)
-    many, cells = matrix.size // math.prod(shape), math.prod(shape)
-    if cells > _CELLS:
-        raise Refused("columns", f"have at most {_CELLS} combinations", cells)
-    rows = np.full((cells, cells), many * other)
-    np.fill_diagonal(rows, own + (many - 1) * other)
-    return shape, np.asarray(counts.reshape(joint.shape).sum(axis=others)), rows
 
 
 def _weighted(sheet: Sheet, question: Question) -> Independence:
@@ -249,13 +231,15 @@ def _weighted(sheet: Sheet, question: Question) -> Independence:
     one = np.eye(r + 1)[:, :r][a] - left[:r]
     other = np.eye(c + 1)[:, :c][b] - right[:c]
     added = one[:, :, None] * other[:, None, :] - away[:r, :c]
-    added = (weights / whole)[:, None] * added.reshape(len(a), r * c)
-    spread, groups, strata = _between(sheet, added)
+    sample = sheet.sample()
+    units = sample.stages[0].many
+    protected_table.refuse_lonely(units, "records" if sheet.clusters is None else "clusters")
+    spread = sample.covariance(added.reshape(len(a), r * c).T) / whole**2
     base = np.kron(_simple(left[:r]), _simple(right[:c])) / n
     effects = np.linalg.solve(base, spread)
     trace = float(np.trace(effects))
     degrees = trace**2 / float(np.trace(effects @ effects))
-    free = degrees * (groups - strata)
+    free = degrees * (int(units.sum()) - len(units))
     value = statistic / trace
     p_value = float(special.fdtrc(degrees, free, value)) if free > 0 else 1.0
     note = "statistic, degrees and p-value by Rao and Scott, for the design"
@@ -266,24 +250,6 @@ def _weighted(sheet: Sheet, question: Question) -> Independence:
 def _simple(shares: Array) -> Array:
     """The covariance matrix of a multinomial record, without its last category."""
     return np.asarray(np.diag(shares) - np.outer(shares, shares))
-
-
-def _between(sheet: Sheet, added: Array) -> tuple[Array, int, int]:
-    """The covariance matrix of a sum over records, by clusters within strata; their numbers."""
-    strata = np.zeros(sheet.rows, np.intp) if sheet.strata is None else sheet.strata
-    clusters = np.arange(sheet.rows) if sheet.clusters is None else sheet.clusters
-    pairs = np.stack([strata, clusters])
-    known, units = np.unique(pairs, axis=1, return_inverse=True)
-    units = units.reshape(-1)
-    sums = np.stack([np.bincount(units, column) for column in added.T], axis=1)
-    spread = np.zeros((added.shape[1], added.shape[1]))
-    for stratum in np.unique(known[0]):
-        own = sums[known[0] == stratum]
-        if len(own) < 2:
-            raise Refused("strata", "have two or more clusters each", "one")
-        centred = own - own.mean(axis=0)
-        spread += len(own) / (len(own) - 1) * (centred.T @ centred)
-    return spread, len(sums), len(np.unique(known[0]))
 
 
 def _power(release: Any, one: str, other: str, where: Any) -> float | None:

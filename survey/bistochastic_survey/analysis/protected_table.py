@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from bistochastic_survey.plan.labels import key
 from bistochastic_survey.release import columns as coding
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.arrays import narrow
+from bistochastic_survey.table.batched import Batched
 from bistochastic_survey.table.frames import Table, WrongType
 from bistochastic_survey.table.results import opened
 from bistochastic_survey.wording import prefix, shown
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from bistochastic_survey.table.frames import Codes, Mask
 
 Places = NDArray[np.intp]
+# The categories of each axis, as they are sorted, and tables of weights and of their squares.
+_Counted = tuple[list[Sequence[Any]], Array]
 # Tables have fewer cells than this.
 _CELLS = 2**32
 SHARED = (
@@ -68,8 +71,6 @@ class Sheet:
     weights: Array | None
     strata: Places | None
     clusters: Places | None
-    second: Places | None
-    """The cluster of the second stage of every row."""
     replicates: tuple[Array, ...]
     scale: float
     times: Array | None = None
@@ -80,8 +81,8 @@ class Sheet:
     """Notes on the clusters."""
     lost: str = ""
     """The reason why standard errors are unknown, if they are."""
-    fractions: tuple[Array, ...] = ()
-    """The sampled fraction of each stage, for every row."""
+    fraction: Array | None = None
+    """The sampled fraction for every row."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -103,7 +104,7 @@ class Sheet:
     @property
     def is_counted(self) -> bool:
         """Whether cells of each stratum are all that errors need."""
-        return self.clusters is None and not self.replicates and not self.fractions
+        return self.clusters is None and not self.replicates and self.fraction is None
 
     def weighed(self) -> Array:
         """Return the weight of every row, 0 outside of the subgroup."""
@@ -122,13 +123,9 @@ class Sheet:
             backend.require_memory("columns", cells * strata, 3, 8)
             return self._count()
         sample = self.sample()
-        first, *inner = sample.stages
         if not self.replicates:
-            _refuse_lonely(first.many, "records" if self.clusters is None else "clusters")
-        for stage in inner:
-            backend.require_memory("cluster", len(stage.many), cells, 24)
-            if stage.lonely:
-                raise Refused("cluster", "have two or more units of the second stage each", "one")
+            units = "records" if self.clusters is None else "clusters"
+            refuse_lonely(sample.stages[0].many, units)
         return Tallies(sample, cells, self._places().astype(np.uint32))
 
     def reported(self) -> Reported:
@@ -157,7 +154,7 @@ class Sheet:
             units = np.bincount(self.strata)
             place += self.strata.astype(np.int64) * cells
             cells *= len(units)
-            _refuse_lonely(units, "records")
+            refuse_lonely(units, "records")
         weights = self.weighed()
         sums = np.bincount(place, weights, cells).astype(float)
         squares = np.bincount(place, weights**2, cells).astype(float)
@@ -170,33 +167,22 @@ class Sheet:
         """Return the rows as they are, with the design."""
         weights = self.weighed()
         replicates = [_inside(each, self.inside) for each in self.replicates]
-        left = None
-        if self.fractions:
-            # A stage without a fraction has all of the noise.
-            whole = len(self.fractions) == 1 + (self.second is not None)
-            left = np.asarray(np.prod(self.fractions, axis=0)) * whole
         return Sample(
-            self.records, weights, weights**2 if self.times is None else weights, self.stages(),
+            self.records, weights, weights**2 if self.times is None else weights, (self.stage(),),
             self.weights is not None, np.stack(replicates) if replicates else None, self.scale,
-            left, self.lost,
+            self.fraction, self.lost,
         )  # fmt: skip
 
-    def stages(self) -> tuple[Stage, ...]:
-        """List the stages of the design; the second counts only in a finite population."""
+    def stage(self) -> Stage:
+        """Return the one stage of the design."""
         if self.is_plain:
             # Records outside of a known domain are none of the sample.
-            return (Stage(np.array([self.records]), np.ones(1)),)
+            return Stage(np.array([self.records]), np.ones(1))
         strata = np.zeros(self.rows, np.intp) if self.strata is None else self.strata
-        first, *rest = self.fractions or (np.zeros(self.rows),)
-        if self.clusters is None:
-            return (Stage.of(strata, None, 1 - first),)
+        left = 1 - (np.zeros(self.rows) if self.fraction is None else self.fraction)
         # Clusters of different strata are different, whatever they are called.
-        clusters = _pair(strata, self.clusters)
-        found = Stage.of(strata, clusters, 1 - first)
-        if self.second is None or not self.fractions:
-            return (found,)
-        inner = first * (1 - rest[0]) if rest else first
-        return found, Stage.of(clusters, _pair(clusters, self.second), inner)
+        clusters = None if self.clusters is None else _pair(strata, self.clusters)
+        return Stage.of(strata, clusters, left)
 
 
 def _pair(one: Places, other: Places) -> Places:
@@ -210,7 +196,8 @@ def _inside(values: Array, inside: Mask | None) -> Array:
     return values if inside is None else np.where(inside, values, 0.0)
 
 
-def _refuse_lonely(units: NDArray[np.int64], what: str) -> None:
+def refuse_lonely(units: NDArray[np.int64], what: str) -> None:
+    """Raise an error for strata with one unit, unless there is one stratum."""
     alone = int(np.count_nonzero(units < 2))
     if alone and len(units) > 1:
         raise Refused("strata", f"have two or more {what} each", f"{alone} with one")
@@ -310,19 +297,19 @@ def sheet_of(
         weights = weight_column(table, "weights", design.weights, first)
     sheet = Sheet(
         tuple(axes), table.rows, inside, left_out, weights, groups("strata", design.strata),
-        groups("cluster", design._first), groups("cluster", design._second),
+        groups("cluster", design.cluster),
         tuple(weight_column(table, "replicates", each, first) for each in design.replicates or ()),
         design._scale, times, known,
     )  # fmt: skip
-    fpc = design._sizes
+    fpc = design.fpc
     if question.units:
         if not design.replicates:
             sheet = _by_unit(question, table, design, sheet, what, first)
-        if fpc:
+        if fpc is not None:
             note = "fpc is left out, as records of a unit share noise: errors are not too small"
-            fpc, sheet = (), replace(sheet, notes=(*sheet.notes, note))
-    if fpc:
-        sheet = replace(sheet, fractions=_fractions(table, sheet, fpc, first))
+            fpc, sheet = None, replace(sheet, notes=(*sheet.notes, note))
+    if fpc is not None:
+        sheet = replace(sheet, fraction=_fraction(table, sheet, fpc, first))
     if not empty:
         _refuse_empty(question, sheet)
     return sheet
@@ -342,7 +329,7 @@ def _by_unit(
         if unit in table.names and sheet.times is None
     }
     if sheet.clusters is not None:
-        _refuse_split(there, design._first or "", sheet.clusters)
+        _refuse_split(there, design.cluster or "", sheet.clusters)
     elif len(there) == len(question.units):
         # The coarsest of them holds whole units of all others.
         coarsest = min(there, key=lambda u: int(there[u].max(initial=0)))
@@ -361,34 +348,28 @@ def _by_unit(
     return sheet
 
 
-def _fractions(
-    table: Table, sheet: Sheet, fpc: tuple[str | float, ...], first: int
-) -> tuple[Array, ...]:
-    """Read the sampled fraction of each stage for every row: up to 1, or from sizes above 1."""
-    ones = np.ones(sheet.rows)
-    stages = replace(sheet, fractions=(ones,) * len(fpc)).stages()
-    found = []
-    for given, stage in zip(fpc, stages, strict=False):
-        assert stage.groups is not None
-        by = () if isinstance(given, float) else (given,)
-        if isinstance(given, float):
-            values = ones * given
-        else:
-            values = weight_column(table, "fpc", given, first)
-        shares = np.where(values <= 1, values, stage.many[stage.groups] / np.maximum(values, 1))
-        wrong = ~((shares > 0) & (shares <= 1))
-        if wrong.any():
-            must = "hold sampled fractions, or at least as many units as were sampled"
-            at = first + int(np.argmax(wrong))
-            raise Refused("fpc", must, f"less in row {at}", column=by, row=at)
-        same = np.zeros(len(stage.many))
-        same[stage.groups] = shares
-        differ = same[stage.groups] != shares
-        if differ.any():
-            must, at = "be the same in a stratum or cluster", first + int(np.argmax(differ))
-            raise Refused("fpc", must, f"two, by row {at}", column=by, row=at)
-        found.append(shares)
-    return tuple(found)
+def _fraction(table: Table, sheet: Sheet, fpc: str | float, first: int) -> Array:
+    """Read the sampled fraction for every row: up to 1, or from sizes above 1."""
+    by = (fpc,) if isinstance(fpc, str) else ()
+    if isinstance(fpc, str):
+        values = weight_column(table, "fpc", fpc, first)
+    else:
+        values = np.full(sheet.rows, float(fpc))
+    stage = replace(sheet, fraction=np.zeros(sheet.rows)).stage()
+    assert stage.groups is not None
+    shares = np.where(values <= 1, values, stage.many[stage.groups] / np.maximum(values, 1))
+    wrong = ~((shares > 0) & (shares <= 1))
+    if wrong.any():
+        must = "hold sampled fractions, or at least as many units as were sampled"
+        at = first + int(np.argmax(wrong))
+        raise Refused("fpc", must, f"less in row {at}", column=by, row=at)
+    same = np.zeros(len(stage.many))
+    same[stage.groups] = shares
+    differ = same[stage.groups] != shares
+    if differ.any():
+        must, at = "be the same in a stratum", first + int(np.argmax(differ))
+        raise Refused("fpc", must, f"two, by row {at}", column=by, row=at)
+    return shares
 
 
 def _refuse_split(
@@ -454,3 +435,91 @@ def _groups(table: Table, name: str, column: str, first: int) -> NDArray[np.intp
         at = first + int(np.argmax(codes == len(values) - 1))
         raise Refused(name, "not be missing", f"one in row {at}", column=column, row=at)
     return codes
+
+
+def gathered(frame: Any, question: Question, more: Iterable[str]) -> Any:
+    """Read the columns of a question, and ``more``, of an open file; other tables are whole."""
+    return frame.table(_needed(question, more, frame)) if isinstance(frame, Batched) else frame
+
+
+def _needed(question: Question, more: Iterable[str], source: Batched) -> list[str]:
+    """List what has to be read; columns of units may be missing."""
+    names = source.schema.names
+    needed = dict.fromkeys([*question.needed, *more])
+    for column in needed:
+        if column not in names:
+            raise Refused("file", f"have the column `{shown(column)}`", "none of that name")
+    return [*needed, *(unit for unit in question.units if unit in names and unit not in needed)]
+
+
+def tally(question: Question, source: Batched, design: Design) -> Reported:
+    """Count an open file: the same as all of it at once, but rows are not held.
+
+    Errors of strata, clusters and replicates need whole columns, which are then held.
+    """
+    if design._is_drawn or question.units:
+        return read_sheet(question, gathered(source, question, design._columns), design).reported()
+    rows = records = unanswered = 0
+    axes: tuple[CodedAxis, ...] = ()
+    counted: list[_Counted] = []
+    # Categories of conditions that no batch has had yet.
+    unmet = question.clear_where
+    for batch in source.batches(_needed(question, design._columns, source)):
+        sheet = read_sheet(question, batch, design, first=rows, empty=True)
+        unmet = {name: absent(levels, sheet.known[name]) for name, levels in unmet.items()}
+        rows, records = rows + sheet.rows, records + sheet.records
+        unanswered, axes = unanswered + sheet.unanswered, sheet.axes
+        sample = sheet.tallies().sample
+        known: list[Sequence[Any]] = [
+            # Declared categories stay in their order; the others are found batch by batch.
+            range(axis.size)
+            if axis.values is None or axis.name in question.groups
+            else [_rank(value) for value in axis.values]
+            for axis in axes
+        ]
+        table = np.stack([sample.sums, sample.squares]).reshape(2, *sheet.shape)
+        # An axis without a category has one empty cell.
+        counted.append((known, table[(slice(None), *(slice(len(each)) for each in known))]))
+        counted = [_merged(counted)]
+    for name, levels in unmet.items() if rows else ():
+        refuse_absent("where", name, levels)
+    if not records:
+        name, must = ("where", "leave") if question.where else ("file", "have")
+        raise Refused(name, f"{must} at least one record", "none")
+    [(known, (sums, squares))] = counted
+    weighted = design.weights is not None
+    if weighted and not float(sums.sum()) > 0:
+        raise Refused("weights", "have a positive one inside the domain", "none")
+    whole = [
+        CodedAxis(
+            axis.name,
+            axis.values if isinstance(each, range) else tuple(value for *_, value in each),
+            len(each),
+            np.zeros(0, narrow(max(1, len(each)))),
+        )
+        for axis, each in zip(axes, known, strict=True)
+    ]
+    units = rows if weighted else records
+    tallies = Tallies.counted(records, sums, squares, units, weighted=weighted)
+    return Reported(whole, tallies, unanswered)
+
+
+def _merged(counted: list[_Counted]) -> _Counted:
+    """Add up counts of batches, over the categories of all of them."""
+    if len(counted) == 1:
+        return counted[0]
+    (one, first), (other, second) = counted
+    if one == other:
+        return one, first + second
+    known = [a if a == b else sorted({*a, *b}) for a, b in zip(one, other, strict=True)]
+    total = np.zeros((2, *map(len, known)))
+    orders = [{level: i for i, level in enumerate(each)} for each in known]
+    for own, table in counted:
+        places = [[order[level] for level in mine] for order, mine in zip(orders, own, strict=True)]
+        total[np.ix_([0, 1], *places)] += table
+    return known, total
+
+
+def _rank(value: object) -> tuple[bool, str, object]:
+    """Sort as in a table that is read at once: missing comes last, and true is not 1."""
+    return value is None, type(value).__name__, value

@@ -20,11 +20,11 @@ from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample
 from bistochastic_survey import checks
-from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     Sheet,
+    gathered,
     noise_notes,
     read_numbers,
     read_sheet,
@@ -209,18 +209,16 @@ def slope(attribute: Numeric, records: int, what: str) -> float:
     """Compute the part of a number that its reported value keeps on average."""
     law = attribute.for_records(records).matrix
     both = None if law is None else structure.two_valued(law)
-    must = "be used with the whole table without weights"
-    cure = "or with a column permuted by randomized response"
+    whole = "without conditions on protected columns or " if what == "mean" else ""
+    if what == "covariance" and attribute.how == "permute":
+        whole = "with one column twice on the whole table without weights or "
+    must = f"be used {whole}with a column permuted by randomized response"
     if attribute.how != "permute" or both is None:
         how = attribute.family if attribute.how == "permute" else "class means"
-        raise Refused(
-            what, f"{must}, {cure}", f"{how}, which cannot be undone", column=attribute.column
-        )
+        raise Refused(what, must, f"{how}, which cannot be undone", column=attribute.column)
     a = both[0] - both[1]
     if not a > 0:
-        raise Refused(
-            what, f"{must}, {cure}", "one that keeps nothing of the number", column=attribute.column
-        )
+        raise Refused(what, must, "one that keeps nothing of the number", column=attribute.column)
     return a
 
 

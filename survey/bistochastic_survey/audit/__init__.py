@@ -1,10 +1,10 @@
 """Attacks on one's own release: the only folder that sees original and release together.
 
-``pairing`` says which row is whose, ``codes`` reads both tables, ``attributes`` has columns one by
-one and the releases that could have been. The attacks are ``guesses`` of a value, ``linkage`` of a
-row with a person, ``scenarios`` of intruders, ``pooling`` of records that belong together,
-``unprotected`` columns and the order of rows, and ``numbers``; ``attack`` runs all of them.
-``results`` is what comes out, ``findings`` what to act on, ``sentences`` and ``page`` show it.
+``pairing`` says which row is whose, ``codes`` reads both tables, and draws releases that could have
+been. The attacks are ``guesses`` of a value, ``linkage`` of a row with a person, ``scenarios`` of
+intruders, ``pooling`` of records that belong together, and ``unprotected`` columns, numbers and the
+order of rows; ``attack`` runs all of them. ``results`` is what comes out, ``findings`` what to act
+on, and ``sentences`` shows it.
 
 Nothing here enters a release, a certificate, a log or a warning. The function has the name of the
 folder, so this file imports nothing that the package would have to wait for.

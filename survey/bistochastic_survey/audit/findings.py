@@ -129,8 +129,7 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
             fix = f"drop {seen}, or replace it by a pseudonym"
         elif each.seen in numbers:
             fix = f"drop {seen}, or move its values further"
-        own = each.reported_rate
-        detail = "" if own is None else f"from the reported value: {percent(own)}"
+        detail = f"from the reported value: {percent(each.reported_rate)}"
         tried = f"An attacker who sees {seen} guesses `{shown(each.column)}`"
         yield _of("giveaway", (each.column,), tried, each.rate, fix, detail)
     for pooled in audit.pooled:
@@ -159,12 +158,13 @@ def _order(audit: Audit) -> Iterator[Finding]:
     if not telling:
         return
     columns = tuple(column for near in telling for column in near.columns)
-    found, chance = max(
-        ((near.observed, near.expected) for near in telling), key=lambda pair: pair[0] - pair[1]
-    )
+    # Neighbours that are seldom alike tell as much as those that often are.
+    far = max(abs(near.observed - near.expected) for near in telling)
+    chance = next(n.expected for n in telling if abs(n.observed - n.expected) == far)
+    found = min(1.0, chance + far)
     tried = f"The order of the rows reveals {_names(columns)}"
     fix = "shuffle the rows, and drop unprotected columns that keep the order"
-    note = "neighbouring rows with the same value"
+    note = "neighbouring rows, by whether their values are the same"
     yield Finding("order", columns, tried, found, chance, None, fix, note)
 
 

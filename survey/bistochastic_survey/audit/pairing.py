@@ -23,7 +23,6 @@ from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import RowIds, read_ids
 from bistochastic_survey.table.frames import Table
 from bistochastic_survey.table.results import opened
-from bistochastic_survey.wording import shown
 
 Places = NDArray[np.intp]
 Listed = list[str] | backend.Ids
@@ -80,11 +79,6 @@ def pair_rows(
     if key is not None:
         key = backend.read_key(key, allow_insecure=True)
     before, after = open_table("original", original), open_table("release", release.data)
-    for column in plan.drop:
-        # What a plan leaves out cannot be in the release alone.
-        if column in after.names and column not in before.names:
-            must = f"have `{shown(column)}`, which the plan leaves out"
-            raise Refused("original", must, "it in `release` alone: are the two swapped?")
     name = None if id_column is None else named("id_column", id_column)
     hashed = None if pseudonym is None else named("pseudonym", pseudonym)
     mixed, memoised, used = False, False, None

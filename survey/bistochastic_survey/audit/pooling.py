@@ -18,8 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bistochastic_survey.audit.attributes import View, predict, views
-from bistochastic_survey.audit.codes import Codes, Protected
+from bistochastic_survey.audit.codes import Codes, Protected, View, predict, views
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.results import Pooled
 from bistochastic_survey.checks import Array
@@ -135,22 +134,6 @@ def pool(
         found = rate(float(attack(channels)) * n, n, confidence, view.chance, expected)
         made.append(
             Pooled(by, column, int((sizes > 0).sum()), int(sizes.max()), about, found,
-                   float(single), _bound(view, channels, where))
+                   float(single))
         )  # fmt: skip
     return made
-
-
-def _bound(view: View, channels: Sequence[Protected], where: Codes) -> float:
-    """How often a guess is right at most, by the epsilon of all draws of a group.
-
-    Odds grow by at most the exponential of the sum of the epsilons.
-    """
-    epsilons = [max(m.epsilon for m in c.attribute.matrices) for c in channels]
-    each = np.repeat(epsilons, [len(c.truths) for c in channels])
-    inside = view.answered
-    _, first = np.unique(np.stack([where[inside], view.draws[inside]]), axis=1, return_index=True)
-    spent = np.bincount(where[inside][first], each[inside][first], minlength=int(where.max()) + 1)
-    begins = len(channels[0].truths)
-    mine = spent[where[:begins][inside[:begins]]]
-    odds = np.exp(-np.minimum(mine, 700.0)) * (1 - view.chance)
-    return float((view.chance / (view.chance + odds)).mean())

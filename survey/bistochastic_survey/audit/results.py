@@ -169,13 +169,12 @@ class Giveaway(Shown):
     seen: str
     column: str
     rate: Rate
-    reported_rate: float | None
+    reported_rate: float
 
     @property
     def beats_reported_value(self) -> bool:
         """Whether it reveals more of the column than the reported value does."""
-        better = self.reported_rate is None or self.rate.low > self.reported_rate
-        return better and self.rate.low > self.rate.chance
+        return self.rate.low > max(self.reported_rate, self.rate.chance)
 
 
 @dataclass(frozen=True)
@@ -235,8 +234,7 @@ class Pooled(Shown):
 
     ``by`` is the unprotected column that says which records do, or another release. ``agreement``
     is how often such records share their value, beyond chance, which the attacker of ``rate``
-    knows. ``single`` is how often the guess from one reported value is right, and ``bound`` how
-    often a guess can be right by the epsilon of all pooled values.
+    knows. ``single`` is how often the guess from one reported value is right.
 
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("roof", ["tin", "clay"], "uniform")], keep=["home"])
@@ -253,7 +251,6 @@ class Pooled(Shown):
     agreement: float
     rate: Rate
     single: float
-    bound: float
 
     @property
     def beats_reported_value(self) -> bool:

@@ -21,8 +21,17 @@ import numpy as np
 
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
-from bistochastic_survey.audit.attributes import View, cells_of, predict, views
-from bistochastic_survey.audit.codes import Clear, Codes, Evidence, Protected, combinations
+from bistochastic_survey.audit.codes import (
+    Clear,
+    Codes,
+    Evidence,
+    Protected,
+    View,
+    cells_of,
+    combinations,
+    predict,
+    views,
+)
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.linkage import FEW, place_among
 from bistochastic_survey.audit.pairing import list_names

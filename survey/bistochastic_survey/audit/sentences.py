@@ -123,7 +123,7 @@ def _giveaways(audit: Audit) -> Section:
     some = every[:_SHOWN]
     rows = [
         [shown(g.seen), shown(g.column), *_cells(g.rate, predicted=False),
-         "" if g.reported_rate is None else percent(g.reported_rate)]
+         percent(g.reported_rate)]
         for g in some
     ]  # fmt: skip
     near = [
@@ -156,7 +156,7 @@ def _pooled(audit: Audit) -> Section | None:
     some = every[:_SHOWN]
     rows = [
         [shown(p.by), shown(p.column), percent(p.agreement), percent(p.rate.observed),
-         _format_prediction(p.rate), percent(p.single), percent(p.bound)]
+         _format_prediction(p.rate), percent(p.single)]
         for p in some
     ]  # fmt: skip
     left = f", the {_SHOWN} largest differences of {len(every)}" if len(every) > _SHOWN else ""

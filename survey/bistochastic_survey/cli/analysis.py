@@ -66,8 +66,7 @@ _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 )  # fmt: skip
 @option(
     "--fpc", metavar="COLUMN|NUMBER",
-    help="Size of the population, or fraction that was sampled, by stratum; two for two stages, "
-    "with --cluster first,second.",
+    help="Size of the population, or fraction that was sampled, by stratum.",
 )  # fmt: skip
 @takes_survey
 @option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")

@@ -107,7 +107,7 @@ def open_released(file: Path, plan: Plan, design: Design, dialect: Dialect) -> S
     from bistochastic_survey.files.protect import kinds
 
     types = kinds(plan, released=True)
-    for each in (design.weights, *(design.replicates or ()), *design._sizes):
+    for each in (design.weights, *(design.replicates or ()), design.fpc):
         if isinstance(each, str):
             types.setdefault(each, "number")
     return open_source(file, "file", types, dialect=dialect)

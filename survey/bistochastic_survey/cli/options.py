@@ -152,11 +152,8 @@ def design_of(typed: dict[str, Any], fpc: str | None, names: Sequence[str]) -> D
     from bistochastic_survey.analysis.design import Design
 
     found = {**typed, "replicates": columns_named("replicates", typed["replicates"], names) or None}
-    if typed["cluster"]:
-        found["cluster"] = tuple(columns_named("cluster", [typed["cluster"]], names))
     if fpc is not None:
-        parts = [fpc] if fpc in names else fpc.split(",")
-        found["fpc"] = tuple(x if x in names else float(number(x)) for x in parts)
+        found["fpc"] = fpc if fpc in names else float(number(fpc))
     return Design(**found)
 
 

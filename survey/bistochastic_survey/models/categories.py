@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ from bistochastic_survey.analysis.request import invertible
 from bistochastic_survey.analysis.responses import Function
 from bistochastic_survey.cached import cached
 from bistochastic_survey.checks import Array
-from bistochastic_survey.models.linear import Fitted
-from bistochastic_survey.models.records import UNPROTECTED, Records
+from bistochastic_survey.models.records import UNPROTECTED, Fitted, Records
 from bistochastic_survey.plan.attributes import about
 
 # Cells of the table that are held at a time.
@@ -175,20 +174,6 @@ class Grid:
         return np.tile(most, classes)
 
 
-class Model(Protocol):
-    """The function to maximize: concave, up to noise."""
-
-    size: int
-
-    def value(self, theta: Array) -> float:
-        """Compute the function."""
-        ...
-
-    def slopes(self, theta: Array) -> tuple[Array, Array]:
-        """Compute its gradient, and minus its second derivative or the expectation of that."""
-        ...
-
-
 class Corrected:
     """The corrected likelihood of categories: ``sum theta S - sum T log(sum of exp eta)``.
 
@@ -327,7 +312,9 @@ class Likelihood:
         return np.asarray(self._scores(theta)[0][:, self._place])
 
 
-def maximize(model: Model, start: Array, most: Array) -> tuple[Array, Array] | None:
+def maximize(
+    model: Corrected | Likelihood, start: Array, most: Array
+) -> tuple[Array, Array] | None:
     """Maximize by Newton's method with halved steps; None if nothing is found from this start.
 
     The information may have negative eigenvalues away from the maximum, because corrected tables

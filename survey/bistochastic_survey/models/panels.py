@@ -45,7 +45,6 @@ from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import about, named
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
-from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
 from bistochastic_survey.table.frames import Table
@@ -120,10 +119,6 @@ class _WaveTable:
     @property
     def plan(self) -> Plan:
         return self.release.plan
-
-    @property
-    def certificate(self) -> Certificate | None:
-        return self.release._certificate
 
     @classmethod
     def of(cls, name: str, release: Release[Any], column: str) -> _WaveTable:
@@ -217,13 +212,13 @@ def _drawn_alike(one: _WaveTable, two: _WaveTable, said: object) -> bool:
     """Whether both waves were drawn by ids with one key: by their certificates, or as said."""
     if said is not None and not isinstance(said, bool | np.bool_):
         raise RefusedType("memoised", "be True or False", type(said).__name__)
-    if one.certificate is None or two.certificate is None:
+    if one.release._certificate is None or two.release._certificate is None:
         if said is None:
-            bare = one.name if one.certificate is None else two.name
+            bare = one.name if one.release._certificate is None else two.name
             must = "say whether both waves were drawn by ids with one key"
             raise Refused("memoised", f"{must}, as {bare} has no certificate", "none")
         return bool(said)
-    certificates = (one.certificate, two.certificate)
+    certificates = (one.release._certificate, two.release._certificate)
     by_ids = [each.ids for each in certificates if each.ids and not each.ids.row_columns]
     keys = len({each.key_fingerprint for each in certificates}) == 1
     found = keys and len(by_ids) == 2 and by_ids[0].kind == by_ids[1].kind
@@ -293,7 +288,7 @@ class _Pair:
             second, axes=axes, rows=len(rows), inside=None if inside.all() else inside,
             weights=some(second.weights), strata=some(second.strata),
             clusters=some(second.clusters), replicates=tuple(map(some, second.replicates)),
-            second=some(second.second), fractions=tuple(map(some, second.fractions)),
+            fraction=some(second.fraction),
         )  # fmt: skip
 
     def way_back(self) -> tuple[Map, tuple[Axis, ...]]:

@@ -1,4 +1,4 @@
-"""``Records``: the rows of a protected table that a model needs, and functions of true values.
+"""``Records``: the rows of a table that a model needs; ``Fitted``, and linear models by moments.
 
 An *axis* is what a function of the true values can depend on: a protected attribute (its codes), a
 permuted number (its values), or all unprotected columns of one side of the formula (their
@@ -8,7 +8,7 @@ combinations). :class:`bistochastic_survey.analysis.responses.Function` is a pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from bistochastic.errors import Refused
 from bistochastic.estimate import Sample
-from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet, noise_notes, read_sheet
+from bistochastic_survey.analysis.protected_table import Sheet, gathered, noise_notes, read_sheet
 from bistochastic_survey.analysis.request import ask, digits, levels_of
 from bistochastic_survey.analysis.responses import (
     Function,
@@ -105,7 +104,7 @@ def read_records(
     plan, frame = release.plan, release.data
     design = Design._of(given, plan)
     finite = ["fpc is left out: errors are as with replacement, and not too small"]
-    finite = finite if design._sizes else []
+    finite = finite if design.fpc is not None else []
     # The noise of scores would have to stay whole, and is not known by itself.
     design = replace(design, fpc=None)
     columns = sorted(outcome | others)
@@ -198,3 +197,64 @@ def _combined(
         whole = whole * (int(each.max(initial=0)) + 1) + each
     _, first, which = np.unique(whole, return_index=True, return_inverse=True)
     return [each[first] for each in codes], which
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A solution of estimating equations: coefficients, and what their errors come from.
+
+    ``information`` is minus the derivative of the score, ``scores`` has a row for each coefficient
+    and a column for each row of the sample; None if the information is all that errors need.
+    """
+
+    coefficients: Array
+    information: Array
+    scores: Array | None
+    log_likelihood: float | None = None
+
+    def covariance(self, sample: Sample) -> Array:
+        """Compute the covariance of the coefficients: ``A^-1 B A^-1``.
+
+        Without weights, B is the sum of ``psi psi^T``; under a design, the covariance of the total
+        score. A likelihood without weights has only ``A^-1``, and no scores.
+        """
+        inverse = np.linalg.inv(self.information)
+        if self.scores is None:
+            return np.asarray(inverse)
+        if sample.is_plain:
+            middle = (self.scores * sample.squares) @ self.scores.T
+        else:
+            middle = sample.covariance(self.scores)
+        return np.asarray(inverse @ middle @ inverse.T)
+
+
+def fit_moments(records: Records, columns: Sequence[Function], outcome: Function) -> Fitted:
+    """Fit a linear model by corrected moments: a closed form, for any number of protected columns.
+
+    With pseudo-responses ``M_i`` of ``D D^T`` and ``c_i`` of ``D y``, each right on average
+    whatever was reported, ``theta = (sum w_i M_i)^-1 sum w_i c_i`` and ``psi_i = c_i - M_i theta``.
+    """
+    k, weights = len(columns), records.sample.sums
+    alone = [records.of(column) for column in columns]
+
+    def product(i: int, j: int) -> Array:
+        # For different axes, the pseudo-response of a product is the product of both.
+        shared = columns[i].scores.keys() & columns[j].scores.keys()
+        return records.of(columns[i] * columns[j]) if shared else alone[i] * alone[j]
+
+    moments = np.empty((k, k))
+    for i in range(k):
+        for j in range(i, k):
+            moments[i, j] = moments[j, i] = float(weights @ product(i, j))
+    scores = np.stack([records.of(column * outcome) for column in columns])
+    scale = np.sqrt(np.abs(np.diag(moments)))
+    scale[scale == 0] = 1.0
+    if not np.linalg.eigvalsh(moments / np.outer(scale, scale)).min() > 1e-12:
+        must = "find a moment matrix that is positive definite"
+        raise Refused("regress", must, "one that is not: use fewer or coarser columns")
+    right = scores @ weights / scale
+    theta = np.linalg.solve(moments / np.outer(scale, scale), right) / scale
+    for i in range(k):
+        for j in range(k):
+            scores[i] -= theta[j] * product(i, j)
+    return Fitted(theta, moments, scores)

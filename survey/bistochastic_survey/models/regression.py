@@ -17,8 +17,7 @@ from bistochastic_survey.analysis.responses import Function, numeric, represente
 from bistochastic_survey.checks import Array
 from bistochastic_survey.models.categories import fit_by_likelihood, fit_by_score
 from bistochastic_survey.models.formula import numeric_columns, parse, terms_of
-from bistochastic_survey.models.linear import fit_moments
-from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, read_records
+from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, fit_moments, read_records
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.wording import Shown, shown, table, visible

@@ -16,7 +16,7 @@ from bistochastic_survey.plan.published import certain
 from bistochastic_survey.report.actions import describe, truthful, weakest
 from bistochastic_survey.report.precision import Precision, precision
 from bistochastic_survey.report.sentences import becomes, categories, category, names
-from bistochastic_survey.report.suspicion import STATED, even_odds, odds
+from bistochastic_survey.report.suspicion import STATED, odds
 from bistochastic_survey.wording import down, shown, up
 
 # The suspicions in the table of all columns.
@@ -100,20 +100,6 @@ class Column:
     def action(self) -> list[str]:
         """Say what happens to it."""
         return [describe(self.attribute)]
-
-    @property
-    def even(self) -> list[str]:
-        """Say what holds if all other categories seem equally likely, if that is less."""
-        if self.law is None or self.is_open or self.law.size < 3:
-            return []
-        each = [even_odds(matrix) for matrix in self.coded.matrices]
-        if None in each:
-            return []
-        told = becomes(max(part for part in each if part is not None), TABLED)
-        if told == becomes(self.odds, TABLED):
-            return []
-        return ["these limits are for the worst case. If all other categories seem equally likely, "
-                f"1% becomes at most {told[0]}, and 10% at most {told[1]}"]  # fmt: skip
 
     @property
     def reasons(self) -> list[str]:

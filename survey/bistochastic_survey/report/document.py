@@ -26,13 +26,13 @@ from bistochastic_survey.progress import watched
 from bistochastic_survey.release.certificate import BLOCKS, Certificate
 from bistochastic_survey.release.run import package
 from bistochastic_survey.report.column import TABLED, Column, epsilon, grouped, merged, pictures
-from bistochastic_survey.report.precision import SHARES, Precision, errors
-from bistochastic_survey.report.sentences import becomes, category, count, names, points, rounded
+from bistochastic_survey.report.precision import Precision
+from bistochastic_survey.report.sentences import becomes, category, count, names, points
 from bistochastic_survey.report.suspicion import MANY, STATED, after, exponential, percent
 from bistochastic_survey.wording import down, exact, prefix, shown
 
-# Numbers of records that are spoken of before there is a release.
-_EXAMPLES = (1_000, 10_000, 100_000, 1_000_000)
+# The number of records that is spoken of before there is a release.
+_EXAMPLE = 10_000
 # From here on, no reader is held back by the limit for a suspicion of 1%.
 _USELESS = Fraction(99, 100)
 # A larger error than this says next to nothing.
@@ -88,7 +88,7 @@ class Report:
         self.ids = ids = None if certificate is None else certificate.ids
         self.records = certificate.records if certificate is not None else records
         # The number of records that errors are stated for.
-        self.spoken_of = self.records or _EXAMPLES[1]
+        self.spoken_of = self.records or _EXAMPLE
         self.design_effect = design_effect
         self.cover = cover or {}
         units = {} if certificate is None else {u.column: u.count for u in certificate.units}
@@ -150,6 +150,35 @@ class Report:
         if self.records is not None:
             tiles.append((f"{self.records:,}", f"record{'s' * (self.records != 1)}"))
         return tiles
+
+    @property
+    def risks(self) -> list[tuple[str, str]]:
+        """Say what one number each limits: finding the row of a person, and linking two releases.
+
+        The reader knows everything but which row is whose. Exchanging two people changes the
+        probability of two reported rows, each by at most the odds of all columns, so the row of one
+        of n people is found with ``k^2 / (k^2 + n - 1)`` at most.
+        """
+        found, ids = "no limit", self.ids
+        clear = self.plan.keep if self.certificate is None else self.certificate.unprotected_columns
+        coded = self.plan._coded
+        # Rows that share their noise are recognized by it, and rows by what is not protected.
+        shared = any(each.unit for each in coded) or (ids and ids.rows_per_id_checked != 1)
+        seen = clear or any(each.missing == "keep" for each in coded)
+        if self.odds is not None and not (shared or seen):
+            most = percent(after(Fraction(1, max(1, self.spoken_of)), self.odds**2))
+            found = f"at most {most}, in {count(self.spoken_of, 'record')}"
+            if self.certificate is None:
+                found += ", if the rows are shuffled"
+            elif not self.certificate.shuffled:
+                found = "no limit, as the rows are in the order of the original"
+        linked = found
+        if ids is not None and not ids.row_columns:
+            linked = "no limit, as values by ids stay the same"
+        return [
+            ("Singling out", f"whoever knows all true values finds the row of a person: {found}"),
+            ("Linkability", f"another such release shows which rows are of a person: {linked}"),
+        ]
 
     @property
     def is_useless(self) -> bool:
@@ -271,34 +300,9 @@ class Report:
         return known, preview.grouped((c.attribute.columns, p.note) for c, p in exact if p.note)
 
     def errors(self, known: list[tuple[Column, Precision]]) -> list[list[str]]:
-        """Tabulate errors from the known number of records."""
+        """Tabulate errors from the number of records."""
         return merged([(c, (points(each.error or 0.0), _within(each.within),
                             count(each.alike or 0, "record"))) for c, each in known])  # fmt: skip
-
-    def expected_errors(
-        self, known: list[tuple[Column, Precision]]
-    ) -> tuple[list[str], list[list[str]]]:
-        """Tabulate errors from numbers of records that there may be, below their header."""
-        rows = [(c, tuple(_within(c.precision(many, self.design_effect).within)
-                          for many in _EXAMPLES)) for c, _ in known]  # fmt: skip
-        return ["Column", *(count(many, "record") for many in _EXAMPLES)], merged(rows)
-
-    def ranges(self, known: list[tuple[Column, Precision]]) -> Bars | None:
-        """Draw true proportions and the range of their estimates, for the least accurate column."""
-        worst = max((c for c, _ in known), key=lambda c: c.precision(self.spoken_of).within or 0.0)
-        many = worst.units or self.spoken_of
-        each = [errors(m, many, self.design_effect) for m in worst.coded.matrices]
-        if None in each:
-            return None
-        most = [max(at) for at in zip(*(one for one in each if one is not None), strict=True)]
-        items: list[Item | None] = []
-        for share, e in zip(SHARES, most, strict=True):
-            low, high = max(0.0, share - e), min(1.0, share + e)
-            text = f"{rounded(low, e)} to {rounded(high, e)}"
-            items.append((f"true {share:.0%}", text, low, high))
-        title = (f"True proportion of a category of {worst.name}, and where 95 of 100 estimates "
-                 f"from {count(many, 'unit' if worst.units else 'record')} are")  # fmt: skip
-        return bars(items, title=title.replace("`", ""), caption=title, most=1.0)
 
     # The appendix.
 

@@ -6,18 +6,12 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-import numpy as np
-
 from bistochastic import Matrix, structure
 from bistochastic.errors import SingularMatrixError
 from bistochastic.estimate import largest_variance, mean_standard_error
 
 # Size up to which the worst case is searched for.
 _SEARCHED = 1024
-# Size up to which errors at stated proportions are computed for every category.
-_EVERY = 64
-# The true proportions that a report draws.
-SHARES = (0.05, 0.1, 0.25, 0.5, 0.75)
 # 95 of 100 estimates are within this many standard errors.
 _WIDE = NormalDist().inv_cdf(0.975)
 
@@ -61,24 +55,3 @@ def precision(matrix: Matrix, records: int, design_effect: float = 1.0) -> Preci
     if n <= _SEARCHED:
         within = _WIDE * math.sqrt(largest_variance(matrix) / records) * wider
     return Precision(error * wider, within, min(alike, records))
-
-
-def errors(matrix: Matrix, records: int, design_effect: float = 1.0) -> list[float] | None:
-    """Compute how far 95 of 100 estimates are from each of the stated true proportions, at most.
-
-    The other categories share the rest equally. The worst category counts. ``None`` if there are
-    too many categories.
-    """
-    n = matrix.size - matrix.padding
-    if not 1 < n <= _EVERY:
-        return None
-    wide = _WIDE * math.sqrt(design_effect)
-    found = []
-    for share in SHARES:
-        each = []
-        for category in range(1 if structure.shift_invariant(matrix) else n):
-            true = np.full(n, (1 - share) / (n - 1))
-            true[category] = share
-            each.append(matrix.standard_error(true, records)[category])
-        found.append(wide * float(max(each)))
-    return found

@@ -37,12 +37,6 @@ def points(share: float) -> str:
     return up(100 * share, 3) if share < 10 else "above 1,000"
 
 
-def rounded(share: float, error: float) -> str:
-    """Write a proportion with as many digits as its error supports."""
-    decimals = 1 - math.floor(math.log10(100 * error)) if 0 < error < 1 else 0
-    return f"{100 * share:.{min(max(0, decimals), 6)}f}%"
-
-
 def category(attribute: Coded, code: int) -> str:
     """Name one code of an attribute: a category, or a combination of several columns."""
     cell = code

@@ -22,8 +22,6 @@ STATED = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 MANY = (1, 2, 3, 5, 10)
 # The largest matrix whose exact rows are looked up.
 _ROWS = 4096
-# The largest of which all are.
-_FEW = 64
 # Decimals of a percentage that is all but 100.
 _CLOSE = 6
 
@@ -69,23 +67,6 @@ def after(suspicion: Fraction, most: Fraction | None) -> Fraction:
     if most is None:
         return Fraction(1)
     return suspicion * most / (suspicion * most + 1 - suspicion)
-
-
-def even_odds(matrix: Matrix) -> Fraction | None:
-    """Compute the same odds against all other true values, if these seemed equally likely.
-
-    Columns sum to 1, so the others explain a reported value by ``(1 - p_uv) / (r - 1)`` on average.
-    The result is ``None`` if it is infinite, or if the matrix is too large.
-    """
-    r = matrix.size
-    if r == 1 or r > _ROWS or matrix.padding:
-        return None
-    if r <= _FEW:
-        peak = max(max(matrix.exact_row(u)) for u in range(r))
-    else:
-        # A double is within a part in 2^53 of its fraction.
-        peak = min(Fraction(1), Fraction(float(matrix.to_dense().max())) * (1 + Fraction(1, 2**52)))
-    return None if peak == 1 else peak * (r - 1) / (1 - peak)
 
 
 def percent(share: Fraction, digits: int = 3) -> str:

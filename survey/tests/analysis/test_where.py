@@ -318,3 +318,42 @@ def test_true_and_1_are_two_levels_of_objects() -> None:
     ):
         assert sv.Release(frame, plan).count(where={"g": [1]}).value == 2
         assert sv.Release(frame, plan).count(where={"g": [True]}).value == 2
+
+
+def test_what_a_permuted_column_cannot_answer_is_said_truly() -> None:
+    """What a refusal offers in its place is answered: each sentence is tried."""
+    n = 40
+    frame: dict[str, Any] = {"x": [float(i) for i in range(n)], "sex": ["F", "M"] * 20,
+                             "town": ["A", "B"] * 20, "w": [1.0, 2.0] * 20}  # fmt: skip
+    sex = sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    weights = sv.Design(weights="w")
+    for family, options in (("k_anonymous", {"k": 5}), ("randomized_response", {"keep": 0.6})):
+        made: Any = sv.Numeric("x", family, **options)
+        release = sv.Release(frame, sv.Plan([made, sex], keep=["town", "w"]))
+        undone = family == "randomized_response"
+        calls: list[tuple[Any, bool]] = [
+            (lambda r: r.mean("x", where={"sex": "F"}), undone),
+            (lambda r: r.mean("x", where={"sex": "F"}, design=weights), undone),
+            (lambda r: r.mean("x", where={"town": "A"}), True),
+            (lambda r: r.mean("x", where={"town": "A"}, design=weights), True),
+            (lambda r: r.mean("x", design=weights), True),
+            (lambda r: r.covariance(["x", "x"]), True),
+            (lambda r: r.covariance(["x", "x"], design=weights), undone),
+            (lambda r: r.covariance(["x", "w"]), undone),
+            (lambda r: r.correlation(["x", "w"]), undone),
+        ]
+        said = set()
+        for call, answered in calls:
+            if answered:
+                assert np.isfinite(call(release).value)
+                continue
+            with pytest.raises(ValueError, match=r"^column `x`: `.*; got k_anonymous") as error:
+                call(release)
+            said.add(str(error.value).partition("; got")[0].partition(": ")[2])
+        cure = "with a column permuted by randomized response"
+        assert said == (set() if undone else {
+            f"`mean` must be used without conditions on protected columns or {cure}",
+            "`covariance` must be used with one column twice on the whole table without weights "
+            f"or {cure}",
+            f"`correlation` must be used {cure}",
+        })  # fmt: skip

@@ -285,7 +285,7 @@ def test_the_design_of_wave_2_follows_its_rows() -> None:
     options: Any = {"columns": "a", "id_column": "person", "memoised": True}
     for survey in (
         {"weights": "w", "strata": "half", "fpc": "fraction"},
-        {"weights": "w", "cluster": ("half", "sub"), "fpc": (4, "fraction")},
+        {"weights": "w", "cluster": "sub", "fpc": "fraction", "strata": "half"},
     ):
         sorted_, other = (
             sv.Release(one, plan).transitions(sv.Release(wave, plan), **designed(options, **survey))
