@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.release.addressing import ByIds, Unit
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.batches import ProtectedBatches
-    from bistochastic_survey.release.column_function import ColumnFunction, PlannedColumn
+    from bistochastic_survey.release.responder import ColumnFunction, PlannedColumn
 
 __all__ = [
     "BatchFunction", "Bits", "ByIds", "Central", "ColumnFunction", "Groups", "Measures",
@@ -36,7 +36,7 @@ _HOMES = {
     "release.addressing": ("ByIds", "Unit"),
     "release.batch_function": ("BatchFunction",),
     "release.batches": ("ProtectedBatches",),
-    "release.column_function": ("ColumnFunction", "PlannedColumn"),
+    "release.responder": ("ColumnFunction", "PlannedColumn"),
 }
 
 

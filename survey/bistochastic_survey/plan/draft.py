@@ -41,7 +41,7 @@ from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.table.schemas import Column, Holds, columns_of
-from bistochastic_survey.wording import about, prefix, shown
+from bistochastic_survey.wording import about, meant, prefix, shown
 
 ENDINGS = (".csv", ".toml", ".json", *STATISTICAL)
 _PYTHON: dict[type, Holds] = {float: "numbers", int: "integers", str: "strings"}
@@ -118,8 +118,9 @@ def draft(
         raise Refused("numeric", 'name columns if keep="*"', '"*", too')
     for each in [*ordinal, *permuted, *kept, *drop]:
         if each not in known:
-            cure = "a dict of categories may hold its type, as in {'name': str}"
-            raise Refused("", "be in `schema`", f"none of that name: {cure}", column=each)
+            cure = ": a dict of categories may hold its type, as in {'name': str}"
+            got = f"none of that name{meant(each, known) or cure}"
+            raise Refused("", "be in `schema`", got, column=each)
     for option, listing in (("numeric", permuted), ("keep", kept), ("drop", drop)):
         for each in ordinal:
             if each in listing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, get_args, overload
 
 from bistochastic import Key, KeySource
@@ -16,7 +16,7 @@ from bistochastic_survey.plan import definitions, file_labels, plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint, Missing, every, named, names
 from bistochastic_survey.plan.file_labels import IdType, PlanFields
 from bistochastic_survey.plan.numeric import Attribute, Numeric
-from bistochastic_survey.wording import prefix, shown
+from bistochastic_survey.wording import meant, prefix, shown
 
 if TYPE_CHECKING:
     from datetime import date
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.batches import ProtectedBatches
     from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.release.column_function import PlannedColumn
     from bistochastic_survey.release.options import EngineOptions, Scannable
     from bistochastic_survey.release.release import Release
-    from bistochastic_survey.release.responder import Responder
+    from bistochastic_survey.release.responder import PlannedColumn, Responder
     from bistochastic_survey.release.waves import Wave
 
 
@@ -113,18 +112,22 @@ class Plan(PlanFields):
         grouping = None if units is None and not implied else tuple(
             dict.fromkeys([*names("units", () if units is None else units), *implied])
         )  # fmt: skip
-        required = () if requirement is None else definitions.requirement(requirement)
+        required = definitions.requirement(requirement) if requirement else ()
         own = {column for a in listed for column in a.columns}
         known = None if kept == "*" else {*own, *kept, *left_out, *open_ones, *(grouping or ())}
         labels = file_labels.of_columns({} if column_labels is None else column_labels, known)
         values = file_labels.of_values({} if value_labels is None else value_labels, listed, known)
         if id_type is not None:
             checks.one_of("id_type", id_type, get_args(IdType))
-        super().__init__(
-            tuple(listed), label, kept, left_out, open_ones, grouping, required, labels, values,
-            id_type,
+        vars(self).update(
+            attributes=tuple(listed), name=label, keep=kept, drop=left_out, undecided=open_ones,
+            units=grouping, requirement=required, column_labels=labels, value_labels=values,
+            id_type=id_type,
         )  # fmt: skip
         file_labels.check_columns(self)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     @property
     def column_labels(self) -> dict[str, str]:
@@ -137,12 +140,12 @@ class Plan(PlanFields):
         >>> plan.column_labels, plan.value_labels == labels
         ({'sex': 'Sex of person'}, True)
         """
-        return dict(self._column_labels)
+        return dict(vars(self)["column_labels"])
 
     @property
     def value_labels(self) -> dict[str, dict[str | int | bool, str]]:
         """Labels of values by column, for files of SPSS and Stata: see :attr:`column_labels`."""
-        return {column: dict(pairs) for column, pairs in self._value_labels}
+        return {column: dict(pairs) for column, pairs in vars(self)["value_labels"]}
 
     @cached
     def _coded(self) -> tuple[Categorical | Joint, ...]:
@@ -351,8 +354,7 @@ class Plan(PlanFields):
     def _derived(self, attributes: Iterable[Attribute]) -> Plan:
         """Return the plan with these attributes of the same columns, and all else unchanged."""
         made = object.__new__(Plan)
-        held = {each.name: getattr(self, each.name) for each in fields(PlanFields)}
-        PlanFields.__init__(made, **{**held, "attributes": tuple(attributes)})
+        vars(made).update(self.__getstate__(), attributes=tuple(attributes))
         file_labels.check_columns(made)
         return made
 
@@ -370,7 +372,7 @@ class Plan(PlanFields):
             ...
         bistochastic.errors.GuaranteeError: column `sex`: `beta` must be at least 0.6; got 0.5...
         """
-        return dict(self._required)
+        return dict(vars(self)["requirement"])
 
     @cached
     def _unmet(self) -> GuaranteeError | None:
@@ -689,10 +691,11 @@ class Plan(PlanFields):
         >>> len(protect_sex(["F", "M"], ids=["ann", "bob"]))
         2
         """
-        from bistochastic_survey.release.column_function import PlannedColumn
+        from bistochastic_survey.release.responder import PlannedColumn
 
         if named("name", name) not in self._protected:
-            raise Refused("name", "be a column that the plan protects", f"`{shown(name)}`")
+            got = f"`{shown(name)}`{meant(name, self._protected)}"
+            raise Refused("name", "be a column that the plan protects", got)
         return PlannedColumn(self, name)
 
     def client_json(self) -> str:
@@ -796,4 +799,4 @@ class Plan(PlanFields):
         return self.preview()._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: vars(self)[name] for name in self.__dataclass_fields__}

@@ -259,7 +259,11 @@ def _sums(plan: Plan) -> list[tuple[str, str]]:
     if len(parts) == 1 and len(parts[0][2]) == len(plan.attributes):
         found = [("All columns", f"{_part(parts[0][1])}, {epsilon}")]
     else:
-        found = [(name[0].upper() + name[1:], _part(part)) for name, part, _ in parts]
+        found = []
+        for name, part, members in parts:
+            limit = total(members)
+            more = f", epsilon {up(limit, 4)} per record" if math.isfinite(limit) else ""
+            found.append((name[0].upper() + name[1:], _part(part) + more))
         means = [f"`{shown(a.column)}`" for a in plan._numeric if a.how == "average"]
         found += [("Class means", f"{', '.join(means)}: no noise")] if means else []
         found.append(("All columns", epsilon))
@@ -319,11 +323,11 @@ def several(plan: Plan) -> list[str]:
         return [*by_unit(plan), *_describe_pooling(plan, one)]
     if not finite:
         return [f"{one}: several records of the same true value, as in a household, reveal more."]
-    which, epsilon = "", plan.epsilon
-    if math.isinf(epsilon):
-        # The column that reveals most, among those that have a bound.
-        worst = max(finite, key=lambda each: each.epsilon)
-        which, epsilon = prefix(worst.columns), worst.epsilon
+    # All columns together that have a bound.
+    epsilon = total(finite)
+    which = prefix(c for each in finite for c in each.columns) * (
+        len(finite) < len(plan.attributes)
+    )
     grows = _grows(lambda m: m * epsilon)
     return [
         f"{one}. For m records with the same true value, as in a household, epsilon is m times "

@@ -13,7 +13,7 @@ from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import units, waves
 from bistochastic_survey.release.addressing import drawn_by
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import meant, shown
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
 LEAST_ROWS = 256
@@ -122,7 +122,8 @@ class Options:
         needed += [] if own is None else [own]
         for column in [*needed, *self.units(plan)]:
             if column not in names:
-                raise Refused("", f"be in `{argument}`", "none of that name", column=column)
+                got = f"none of that name{meant(column, names)}"
+                raise Refused("", f"be in `{argument}`", got, column=column)
         if own in protected:
             raise Refused("", "not be protected and an id", "both", column=own or "")
         layout: list[str] = []
