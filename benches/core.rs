@@ -3,11 +3,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use bistochastic::draw::keystream::Keystream;
-use bistochastic::law::build;
-use bistochastic::law::parameters::Value;
-use bistochastic::measure;
-use bistochastic::system::processor::Level;
+use bistochastic::internals::{Keystream, Level};
+use bistochastic::{Matrix, Value, entropy_rate};
 
 /// How long each is run.
 const LONG: Duration = Duration::from_secs(2);
@@ -39,21 +36,16 @@ fn bench<T>(name: &str, mut call: impl FnMut() -> T) {
 fn entropy_of_an_array() {
     let size = 1024;
     let array = vec![1.0 / size as f64; size * size];
-    bench("array_entropy_rate 1024 x 1024", || {
-        measure::array_entropy_rate(black_box(&array), size)
+    bench("entropy_rate 1024 x 1024", || {
+        entropy_rate(black_box(&array), size)
     });
 }
 
 fn calibration() {
-    let given = |name: &str, size| {
-        vec![
-            ("size".to_owned(), Value::Whole(size)),
-            (name.to_owned(), Value::Real(0.4)),
-        ]
-    };
+    let by_beta = |size| [("size", Value::Whole(size)), ("beta", Value::Real(0.4))];
     for family in ["randomized_response", "k_anonymous", "tridiagonal"] {
         bench(&format!("{family} of size 12 by beta"), || {
-            build(family, given("beta", black_box(12)))
+            Matrix::build(family, by_beta(black_box(12)))
         });
     }
 }
@@ -65,7 +57,7 @@ fn rounding() {
     let row: Vec<f64> = row.iter().map(|x| x / sum).collect();
     bench("circulant of size 2^20", || {
         let row = Value::Reals(row.as_slice().into());
-        build("circulant", vec![("first_row".to_owned(), row)])
+        Matrix::build("circulant", [("first_row", row)])
     });
 }
 

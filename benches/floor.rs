@@ -4,8 +4,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bistochastic::draw::keystream::{BLOCK, Keystream};
-use bistochastic::system::pool;
+use bistochastic::internals::{BLOCK, Keystream, share_out};
 
 /// Records of a block, and of a thread's turn, as in `draw::randomize`.
 const RECORDS: usize = 1024;
@@ -15,7 +14,7 @@ fn floor(codes: &[u8], out: &mut [u8], threads: usize) {
     let stream = Keystream::new(&[0; 32]);
     let mut states = vec![vec![0; 2 * RECORDS]; threads.max(1)];
     let parts = (0..).zip(codes.chunks(CHUNK)).zip(out.chunks_mut(CHUNK));
-    pool::share_out(parts, &mut states, |words, ((i, codes), out)| {
+    share_out(parts, &mut states, |words, ((i, codes), out)| {
         for (j, (codes, out)) in codes
             .chunks(RECORDS)
             .zip(out.chunks_mut(RECORDS))

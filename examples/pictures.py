@@ -6,14 +6,36 @@ import io
 import sys
 from pathlib import Path
 
+import numpy as np
+from matplotlib.figure import Figure
 from PIL import Image  # comes with matplotlib
 
 import bistochastic as bs
+import bistochastic_survey as sv
+
+
+def start() -> Figure:
+    """Draw what README begins with: a matrix, and the proportions that come back."""
+    figure = Figure(figsize=(9.5, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
+    names = ["1st", "2nd", "3rd", "crew"]
+    m = bs.randomized_response(4, epsilon=1)
+    bs.plot.heatmap(m, categories=names, axes=left)
+    people = np.array([names.index(each) for each in sv.titanic()["class"]])
+    # A key that anyone can guess, so that the picture stays the same.
+    reported = m.randomize(people, key=bs.Key.insecure(1), stream="class", start=0)
+    bs.plot.estimate(m.estimate(reported, categories=names), axes=right)
+    true = np.bincount(people) / len(people)
+    right.scatter(true, range(4), marker="|", s=500, color="black", label="true", zorder=5)
+    right.set_xlim(0, 0.65)
+    right.legend(loc="upper right")
+    return figure
 
 
 def main(folder: Path) -> None:
     """Write all pictures into the folder."""
     figures = {
+        "start": start(),
         "tradeoff": bs.plot.tradeoff(12),
         "choices": bs.plot.choices(200, records=100_000),
     }

@@ -55,7 +55,7 @@ def make_app(folder: Path) -> FastAPI:
     def report(record: dict[str, Any]) -> None:
         try:
             collector.add(record)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise HTTPException(422, str(error)) from None
         if collector.records % EVERY == 0:
             flush()

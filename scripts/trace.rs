@@ -6,11 +6,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use bistochastic::draw::derive::Label;
-use bistochastic::draw::key::Key;
-use bistochastic::draw::randomize::{Addresses, Code, randomize, refuse};
-use bistochastic::error::Result;
-use bistochastic::law::{self, Matrix, parameters::Value};
+use bistochastic::internals::Code;
+use bistochastic::{Key, Matrix, Result, Rows, Value};
 
 /// Records: several blocks, the last one not full, so that every loop has its rest.
 const RECORDS: usize = 1500;
@@ -37,7 +34,7 @@ fn main() -> Result<()> {
 
 fn made(family: &str, size: u64) -> Result<Matrix> {
     let whole = |x| Value::Whole(x as i128);
-    let with_size = |name: &str, value| vec![("size".into(), whole(size)), (name.into(), value)];
+    let with_size = |name, value| vec![("size", whole(size)), (name, value)];
     // A law that falls off, for those that are given one.
     let falling: Vec<i64> = (0..size).map(|j| (2 * size - j) as i64).collect();
     let sum: i64 = falling.iter().sum();
@@ -46,27 +43,21 @@ fn made(family: &str, size: u64) -> Result<Matrix> {
         "geometric" => with_size("temperature", Value::Real(2.0)),
         // Total and counts as in the realised parameters.
         "circulant" => vec![
-            ("first_row".into(), Value::Wholes(falling.into())),
-            ("total".into(), whole(sum as u64)),
+            ("first_row", Value::Wholes(falling.into())),
+            ("total", whole(sum as u64)),
         ],
         "t_transform" => {
             let mut given = with_size("keep", Value::Real(0.7));
-            given.extend([("i".into(), whole(1)), ("j".into(), whole(size - 2))]);
+            given.extend([("i", whole(1)), ("j", whole(size - 2))]);
             given
         }
         // One number more than categories: c_0 to c_r.
-        "reflected" => vec![(
-            "kernel".into(),
-            Value::Wholes((0..=size as i64).rev().collect()),
-        )],
-        "permutation" => vec![(
-            "targets".into(),
-            Value::Wholes((0..size as i64).rev().collect()),
-        )],
+        "reflected" => vec![("kernel", Value::Wholes((0..=size as i64).rev().collect()))],
+        "permutation" => vec![("targets", Value::Wholes((0..size as i64).rev().collect()))],
         "k_anonymous" => with_size("k", whole(4)),
-        _ => vec![("size".into(), whole(size))],
+        _ => vec![("size", whole(size))],
     };
-    law::build(family, given)
+    Matrix::build(family, given)
 }
 
 fn draw<T: Code>(matrix: &Matrix, column: u64) -> Result<()> {
@@ -80,10 +71,10 @@ fn draw<T: Code>(matrix: &Matrix, column: u64) -> Result<()> {
             .wrapping_add(0x1405_7b7e_f767_814f);
         *code = T::low(((state >> 32) * size) >> 32);
     }
-    let (key, labels) = (Key::insecure(1), Label::stream("trace"));
+    let key = Key::insecure(1);
     let codes = std::hint::black_box(&mut codes);
     MARK.store(1, Ordering::SeqCst);
-    let done = randomize(matrix, &key, &labels, None, codes, Addresses::Rows(0), 1);
+    let done = matrix.randomize(codes, &key, "trace", Rows(0));
     MARK.store(0, Ordering::SeqCst);
-    done.map_err(|refused| refuse(refused, 0, size))
+    done
 }

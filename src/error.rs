@@ -73,17 +73,17 @@ fn sentence(name: &str, must: impl Display, got: impl Display) -> Sentence {
 
 impl Error {
     /// `` `name` must <requirement>; got <fact> `` about a value.
-    pub fn value(name: &str, requirement: impl Display, got: impl Display) -> Self {
+    pub(crate) fn value(name: &str, requirement: impl Display, got: impl Display) -> Self {
         Error::Value(sentence(name, requirement, got))
     }
 
     /// The same about a type.
-    pub fn type_(name: &str, requirement: impl Display, got: impl Display) -> Self {
+    pub(crate) fn type_(name: &str, requirement: impl Display, got: impl Display) -> Self {
         Error::Type(sentence(name, requirement, got))
     }
 
     /// The same about a number that cannot be reached, and the most that can, if it is known.
-    pub fn reach(
+    pub(crate) fn reach(
         name: &str,
         requirement: impl Display,
         got: impl Display,
@@ -97,12 +97,12 @@ impl Error {
     }
 
     /// The same about memory.
-    pub fn memory(name: &str, requirement: impl Display, got: impl Display) -> Self {
+    pub(crate) fn memory(name: &str, requirement: impl Display, got: impl Display) -> Self {
         Error::Memory(sentence(name, requirement, got))
     }
 
     /// The same about a position.
-    pub fn index(name: &str, requirement: impl Display, got: impl Display) -> Self {
+    pub(crate) fn index(name: &str, requirement: impl Display, got: impl Display) -> Self {
         Error::Index(sentence(name, requirement, got))
     }
 }

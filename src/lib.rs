@@ -1,36 +1,64 @@
-//! The core of `bistochastic`: exact bistochastic matrices, their bits, their parameters.
+//! Privacy by bistochastic matrices: exact laws, their bits and epsilons, samples from their rows, and the permutations
+//! that they are sums of.
 //!
-//! The rooms are layers, the lowest first: each imports only what stands above it in this table. `tests/test_core_layers.py`
-//! reads the imports.
+//! ```
+//! use bistochastic::{Key, Matrix, Options, Rows, Target};
 //!
-//! | room | what lives there |
-//! |---|---|
-//! | [`error`] | `Error` and its sentences |
-//! | [`system`] | what the machine is: threads, memory, how work stops, forks, erasure, the processor's level |
-//! | [`number`] | exact and directed arithmetic: double-doubles, logarithms, bits, the grid 2^-53, rank, search; tridiagonal elimination |
-//! | [`law`] | `Law`, `Matrix`, `REGISTRY`, `build`: what a matrix is made of, its entries, lines and measures; one builder per family; scaling |
-//! | [`measure`] | the single lines of any matrix, metric epsilon, plain arrays, `require` |
-//! | [`draw`] | key, derivation, keystream, tables, samplers, inner loops, randomize, respond; counts of codes and of the rows of ids |
-//! | [`birkhoff`] | matrices as sums of permutations: search, closed sums, sampling |
-//! | [`numeric`] | individuals as categories: a column permuted or averaged, classes of records that are close to each other |
-//! | `py` | every `#[pyclass]` and `#[pyfunction]`; the only folder that names pyo3 or numpy |
+//! let m = Matrix::randomized_response(12, Target::Beta(0.6))?;
+//! println!("beta {}, epsilon {}", m.beta(), m.epsilon());
 //!
-//! A [`Matrix`](law::Matrix) keeps what is found out about it, the tables to draw from among others: `law/matrix.rs` is the
-//! one file that names an upper layer for that.
+//! let key = Key::generate()?;
+//! let mut codes = [3u8, 0, 11, 7];
+//! m.randomize(&mut codes, &key, "x", Rows(0))?;
 //!
-//! Where to start: [`law::Law`], then one builder of a family, then [`law::lines`].
+//! let sum = m.decompose(&Options::default())?;
+//! assert_eq!(sum.terms(), 12);
+//! # Ok::<(), bistochastic::Error>(())
+//! ```
+//!
+//! Every probability is a fraction, and every row and column sums to exactly 1. A stated beta is never above the true one,
+//! and a stated epsilon is never below it. Nothing depends on the number of threads, which `BISTOCHASTIC_THREADS` sets.
+//!
+//! This is the core of the Python package of the same name, which has more: estimation, measures, addresses by id.
 
+// For those who change it: the modules are layers, the lowest first. `tests/test_core_layers.py` reads the imports.
+// `law::Matrix` keeps the tables to draw from, so `law/matrix.rs` is the one file that names an upper layer.
+//
 // NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
+// Most of the core is called by the Python layer alone.
+#![cfg_attr(not(feature = "python"), allow(dead_code, unused_imports))]
 
-pub mod birkhoff;
-pub mod draw;
-pub mod error;
-pub mod law;
-pub mod measure;
-pub mod number;
-pub mod numeric;
-pub mod system;
+mod error;
+mod system;
+
+mod number;
+
+mod law;
+
+mod draw;
+
+mod birkhoff;
+
+mod numeric;
+
+mod rust;
 
 #[cfg(feature = "python")]
 mod py;
+
+pub use birkhoff::{Decomposition, Options};
+pub use draw::key::{Key, KeyFileError};
+pub use error::{Error, Result, Sentence};
+pub use law::Matrix;
+pub use law::parameters::Value;
+pub use rust::{Rows, Target, decompose_all, entropy_rate};
+
+/// For `benches/` and `scripts/trace.rs`: no part of the API.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::draw::code::Code;
+    pub use crate::draw::keystream::{BLOCK, Keystream};
+    pub use crate::system::pool::share_out;
+    pub use crate::system::processor::Level;
+}

@@ -220,7 +220,6 @@ def test_tables_are_read_from_any_frame(make: Callable[[np.ndarray[Any, Any]], A
 
 MISSING: dict[str, Callable[[], Any]] = {
     "masked": lambda: np.ma.array([0, 1, 2, 3], mask=[False, False, True, True]),
-    "masked items": lambda: [0, 1, np.ma.masked, np.ma.masked],
     "pandas nullable": lambda: pd.Series([0, 1, None, None], dtype=object),
     "pandas objects": lambda: pd.Series([0, 1, None, *NAS], dtype=object),
 }
@@ -256,10 +255,8 @@ def test_missing_values_of_a_table_are_refused_with_their_place() -> None:
             loose.dense(frame)
         with pytest.raises(ValueError, match=r"got 1, the first at \(1, 0\)"):
             bs.entropy_rate(frame)
-    with pytest.raises(ValueError, match="got 1, the first at position 0"):
-        loose.dense([np.ma.array([1, 0], mask=[True, False]), [0, 1]])
     for lost in (pd.Series([0.0, np.nan]), pl.Series([0, None]), pa.array([0, None])):
-        with pytest.raises(TypeError, match="got dtype float64"):
+        with pytest.raises(TypeError, match="integers without missing values; got dtype float64"):
             M.randomize(lost)
     with pytest.raises(TypeError, match="got dtype float64"):
         M.randomize(pd.Series([0.0, 1.0]))

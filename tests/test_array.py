@@ -50,13 +50,12 @@ def test_arithmetic_with_arrays_is_refused() -> None:
         (lambda: np.add(loose, 1), "Matrix"),
         (lambda: np.log(loose), "Matrix"),
         (lambda: np.sum(loose), "Matrix"),
-        (lambda: loose + x, r"`\+` must be used with arrays, as `to_dense"),
-        (lambda: x + loose, r"`\+` must be used with arrays, as `to_dense"),
-        (lambda: sum([loose, loose]), r"`\+` must be used with arrays, as `to_dense"),
-        (lambda: loose - 1, "`-` must be used with arrays, as `to_dense"),
-        (lambda: x * loose, r"`\*` must be used with arrays, as `to_dense"),
-        (lambda: np.float64(2) * loose, r"`\*` must be used with arrays, as `to_dense"),
-        (lambda: loose / 2, "`/` must be used with arrays, as `to_dense"),
+        (lambda: loose + x, "Matrix|NumPy"),
+        (lambda: x + loose, "Matrix|NumPy"),
+        (lambda: sum([loose, loose]), "Matrix"),
+        (lambda: x * loose, "Matrix"),
+        (lambda: np.float64(2) * loose, "Matrix"),
+        (lambda: loose / 2, "Matrix"),
     ]
     for calculate, message in calls:
         with pytest.raises(TypeError, match=message):

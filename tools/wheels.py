@@ -17,6 +17,8 @@ import io
 import json
 import os
 import platform
+import posixpath
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +28,8 @@ import tempfile
 import time
 import tomllib
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,6 +141,32 @@ def tools(*packages: str) -> Path:
     return programs(home)
 
 
+def for_the_index(text: str, folder: str) -> str:
+    """Give a README whose links work outside of a clone: they lead to the files of this version."""
+    home = "https://github.com/bistochastic/bistochastic"
+
+    def absolute(found: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(folder, found[2]))
+        return f"{found[1]}({home}/{'raw' if found[1][0] == '!' else 'blob'}/v{version()}/{path})"
+
+    return re.sub(r"(!?\[[^\]]*\])\((?!\w+:|#)([^)\s]+)\)", absolute, text)
+
+
+@contextmanager
+def readmes_for_the_index() -> Iterator[None]:
+    """Build with READMEs for the index, and put back those of the clone."""
+    pages = {ROOT / "README.md": "", TOOLKIT / "README.md": "survey"}
+    before = {page: page.read_bytes() for page in pages}
+    try:
+        for page, folder in pages.items():
+            made = for_the_index(before[page].decode(), folder)
+            page.write_bytes(made.encode())
+        yield
+    finally:
+        for page, text in before.items():
+            page.write_bytes(text)
+
+
 def with_first(folder: Path) -> dict[str, str]:
     """Our environment, with the programs of this folder before all others."""
     return {**os.environ, "PATH": os.pathsep.join([str(folder), os.environ.get("PATH", "")])}
@@ -171,6 +201,7 @@ def toolkit_wheel() -> Path:
     return DIST / f"bistochastic_survey-{version()}-py3-none-any.whl"
 
 
+@readmes_for_the_index()
 def sdist() -> Path:
     """Build the sdist, and look what is in it."""
     say("the library's sdist")
@@ -181,6 +212,7 @@ def sdist() -> Path:
     return made
 
 
+@readmes_for_the_index()
 def toolkit() -> Path:
     """Build the toolkit's sdist, and its wheel from that; look what is in both."""
     say("the toolkit's sdist and wheel")
@@ -224,6 +256,7 @@ def strange(name: str, known: list[str]) -> bool:
     return name not in known or name.startswith(JUNK) or name.endswith(LIBRARIES)
 
 
+@readmes_for_the_index()
 def build(target: str | None = None) -> None:
     """One wheel with this interpreter, for this machine or another; no compiler warning."""
     options: list[str] = ["--interpreter", sys.executable]

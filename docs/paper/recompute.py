@@ -338,6 +338,117 @@ def peak_alpha(size: int = _SIZE) -> float:
     return low
 
 
+class Class(NamedTuple):
+    """A class of Anatomy: its sensitive values, the surest guess, and pairings told apart."""
+
+    values: tuple[str, ...]
+    guess: Fraction
+    pairings: int
+
+
+def anatomy() -> list[Class]:
+    """Show that 1/k is the surest guess only if the values of a class differ."""
+    found = []
+    for values in (("flu", "gout", "cold"), ("flu", "flu", "cold"), ("flu", "flu", "flu")):
+        counts = [values.count(value) for value in dict.fromkeys(values)]
+        pairings = math.factorial(len(values)) // math.prod(map(math.factorial, counts))
+        found.append(Class(values, Fraction(max(counts), len(values)), pairings))
+    return found
+
+
+class Chain(NamedTuple):
+    """Whether a matrix has zeros, is ergodic, and leaves the uniform distribution unchanged."""
+
+    what: str
+    zeros: int
+    ergodic: bool
+    stationary: bool
+    beta: float
+    truthfulness: float
+
+
+def chains() -> list[Chain]:
+    """Give matrices with zeros that are ergodic, and others that are not."""
+    matrices = {
+        "(2), epsilon 1": families.randomized_response(_SIZE, epsilon=1),
+        "(3), k = 3": families.k_anonymous(_SIZE, k=3),
+        "(7), alpha .1": families.tridiagonal(0.1, size=_SIZE),
+        "a permutation": families.permutation([*range(1, _SIZE), 0]),
+        "the identity": families.identity(_SIZE),
+    }
+    found = []
+    for what, m in matrices.items():
+        rows = _rows(m)
+        zeros = sum(row.count(Fraction(0)) for row in rows)
+        stationary = all(sum(column) == 1 for column in zip(*rows, strict=True))
+        ergodic = bool(m.profile().is_ergodic)
+        found.append(Chain(what, zeros, ergodic, stationary, m.beta, m.truthfulness or 0.0))
+    return found
+
+
+class Mean(NamedTuple):
+    """The mean of numbers before and after, and what the numbers are."""
+
+    what: str
+    before: Fraction
+    after: Fraction
+
+
+def _mean(values: Sequence[Fraction | int]) -> Fraction:
+    return Fraction(sum(values)) / len(values)
+
+
+def means() -> list[Mean]:
+    """Show what keeps a mean: rows that sum to 1, of ``P^T x``; columns, of ``P x``."""
+    numbers, both = [20, 31, 54, 90], families.circulant([6, 2, 1, 1])
+    product = _spread("", tuple(numbers), _rows(both)).after
+    only_rows = _tenths([6, 4, 0, 0], [3, 5, 2, 0], [2, 2, 4, 2], [5, 1, 1, 3])
+    skewed = _spread("", tuple(numbers), only_rows).after
+    averaged = [sum(p * x for p, x in zip(row, numbers, strict=True)) for row in only_rows]
+    spread = theorem2()[0]
+    counts = [tuple(map(Fraction, spread.before)), spread.after]
+    scores = [(each[1] + 2 * each[2]) / sum(each) for each in counts]
+    return [
+        Mean("P^T x, numbers of four people, a circulant", _mean(numbers), _mean(product)),
+        Mean("P^T x, a matrix of which only rows sum to 1", _mean(numbers), _mean(skewed)),
+        Mean("P x, the same matrix", _mean(numbers), _mean(averaged)),
+        Mean("scores 0, 1, 2 of 8, 3 and 1 records, (2) keep 1/2", *scores),
+    ]
+
+
+class Order(NamedTuple):
+    """Two distributions, their entropies, and whether the first majorizes the second."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """What the table shows: tenths, each entry compared, sums compared, entropies."""
+        pairs = list(zip(self.first, self.second, strict=True))
+        one_by_one = all(x > y for x, y in pairs[:-1])
+        return (
+            _each([n / 20 for n in self.first], "g"), _each([n / 20 for n in self.second], "g"),
+            "yes" if one_by_one else "no", "yes" if majorizes(self.first, self.second) else "no",
+            f"{_entropy(self.first):.4f}", f"{_entropy(self.second):.4f}",
+        )  # fmt: skip
+
+
+def orders() -> list[Order]:
+    """Give pairs for which the printed definition, majorization and entropy disagree."""
+    return [
+        Order((10, 6, 4), (8, 8, 4)),
+        Order((12, 4, 4), (10, 9, 1)),
+        Order((12, 7, 1), (10, 6, 4)),
+    ]
+
+
+def sizes_of_expression_7() -> tuple[int, int]:
+    """Count the categories of the matrix as printed for 12, and of one with a parameter fewer."""
+    printed, right = (families.tridiagonal([0.1] * n).size for n in (_SIZE, _SIZE - 1))
+    return printed, right
+
+
 def markdown() -> str:
     """Make everything as the page ``docs/explanation/paper.md``."""
     page = Path(__file__).with_name("page.md").read_text(encoding="utf-8")
@@ -348,6 +459,11 @@ def _table(header: str, rows: Iterable[Sequence[str]]) -> str:
     names = header.split(", ")
     lines = ["| " + " | ".join(cell or " " for cell in line) + " |" for line in (names, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(names), *lines[1:]])
+
+
+def _slope(matrix: Matrix) -> float:
+    """By which factor randomized response shrinks a covariance: the difference of its entries."""
+    return matrix[0, 0] - matrix[0, 1]
 
 
 def _each(values: Iterable[SupportsFloat], form: str) -> str:
@@ -394,6 +510,22 @@ def _tables() -> dict[str, str]:
             for c in cells
         )),
         "wrong": f"{sum(not cell.agrees for cell in cells)} of its {len(cells)}",
+        "anatomy": _table("sensitive values of a class, surest guess, pairings told apart", (
+            (" ".join(c.values), str(c.guess), str(c.pairings)) for c in anatomy()
+        )),
+        "chains": _table("matrix, zeros, ergodic, keeps the uniform distribution, beta, true", (
+            (c.what, str(c.zeros), *("yes" if x else "no" for x in (c.ergodic, c.stationary)),
+             f"{c.beta:.3f}", f"{c.truthfulness:.3f}")
+            for c in chains()
+        )),
+        "means": _table("numbers and matrix, mean before, mean after", (
+            (m.what, f"{float(m.before):g}", f"{float(m.after):g}")
+            for m in means()
+        )),
+        "orders": _table(
+            "first, second, each entry larger, majorizes, bits of the first, bits of the second",
+            (order.cells for order in orders()),
+        ),
     }  # fmt: skip
 
 
@@ -415,6 +547,16 @@ def _numbers() -> dict[str, str]:
         "sides": f"{2**clear.max_bits:.0f}",
         "left": f"{2**clear.entropy_rate:.0f}",
         "epsilons": _each((lies_equal(keep).epsilon for keep in (0.9, 0.6, 0.2)), ".3f"),
+        "bound": str(3 * 3 - 2 * 3 + 2),
+        "whole": f"{lax.matrix.decompose().joint_entropy:.2f}",
+        "each": f"{1000 * lax.matrix.entropy_rate:.0f}",
+        "sizes_beta": f"{families.blocks([3, 3]).beta:.3f}",
+        "alike_beta": f"{families.blocks([1, 1]).beta:g}",
+        "printed_size": str(sizes_of_expression_7()[0]),
+        "right_size": str(sizes_of_expression_7()[1]),
+        "slope": f"{_slope(families.randomized_response(12, epsilon=1)):.3f}",
+        "residual": f"{max(abs(x - 48.75) for x in (20, 31, 54, 90)):g}",
+        "log12": f"{clear.max_bits:.3f}",
         "peak": f"{peak:.4f}",
         "most": f"{100 * families.tridiagonal(peak, size=_SIZE).beta:.3f}",
     }

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         structure,
         theory,
     )
+    from bistochastic.channel import Channel
     from bistochastic.choose.compare import compare, tradeoff
     from bistochastic.choose.optimal import optimal
     from bistochastic.choose.strongest import strongest
@@ -62,16 +63,17 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Decomposition", "Estimate", "Guarantee", "Key", "KeySource", "Matrix", "Profile", "backend",
-    "balance", "blocks", "build", "choose", "circulant", "compare", "decompose_all", "dense",
-    "difference_set", "entropy_rate", "errors", "estimate", "geometric", "gibbs", "guarantee",
-    "identity", "k_anonymous", "kron", "masking", "measures", "mix", "optimal", "permutation",
-    "plot", "randomized_response", "reflected", "shuffled", "strongest", "structure", "t_transform",
-    "theory", "tradeoff", "tridiagonal", "uniform",
+    "Channel", "Decomposition", "Estimate", "Guarantee", "Key", "KeySource", "Matrix",
+    "Profile", "backend", "balance", "blocks", "build", "choose", "circulant", "compare",
+    "decompose_all", "dense", "difference_set", "entropy_rate", "errors", "estimate",
+    "geometric", "gibbs", "guarantee", "identity", "k_anonymous", "kron", "masking", "measures",
+    "mix", "optimal", "permutation", "plot", "randomized_response", "reflected", "shuffled",
+    "strongest", "structure", "t_transform", "theory", "tradeoff", "tridiagonal", "uniform",
 ]  # fmt: skip
 
 # Names that few users need and that are slow to import: imported at first use.
 _LATER = {
+    "channel": ("Channel",),
     "choose.compare": ("compare", "tradeoff"),
     "choose.optimal": ("optimal",),
     "choose.strongest": ("strongest",),

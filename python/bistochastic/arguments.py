@@ -1,11 +1,11 @@
-"""A caller's numbers, codes and labels, read once from whatever NumPy reads.
+"""A caller's numbers, codes and names, read once from whatever NumPy reads.
 
 Imports NumPy, so the package itself imports this file only when it is needed.
 """
 
 import sys
-from collections.abc import Callable, Reversible, Set
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Reversible, Set
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,15 @@ from bistochastic import _core
 from bistochastic.errors import Refused, RefusedType
 
 Array = NDArray[np.float64]
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Several(Protocol[T_co]):
+    """Things one after the other, for type checkers: a string is one thing."""
+
+    def __contains__(self, item: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[T_co]: ...
+
 
 # Python types that NumPy reads without calling their methods.
 _NUMBERS = frozenset((int, float))
@@ -37,15 +46,18 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
         must = "`codes` must be integers"
         raise TypeError(f"{must}; got a column of categories, whose own codes may be meant")
     try:
-        own = isinstance(given, np.ndarray | list | tuple)
-        found = None if own else np.asarray(given)
-        if found is not None and found.dtype.kind == "O" and found.ndim and found.size:
+        found = np.asarray(given)
+        if isinstance(given, list | tuple):
+            return found
+        if isinstance(given, np.ma.MaskedArray):
+            missing = np.ma.getmaskarray(given)
+        elif found.dtype.kind != "O" or not found.ndim:
+            return found
+        elif set(map(type, found.flat)) <= _NUMBERS | {bool}:
             # Objects that are all numbers are numbers.
-            plain = set(map(type, found.flat)) <= _NUMBERS | {bool}
-            found = np.array(found.tolist()) if plain else found
-        missing = _masked(given) if found is None else _lost(found)
-        if missing is None or not missing.any():
-            return np.asarray(given) if found is None else found
+            return np.array(found.tolist())
+        else:
+            missing = lost(found)
     except MemoryError:
         # A matrix that is too large to be an array says so itself.
         raise
@@ -54,9 +66,32 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
         ragged = isinstance(given, list | tuple) and any(hasattr(x, "__len__") for x in given)
         got = "rows of several lengths or kinds" if ragged else type(given).__name__
         raise RefusedType(name, must, got) from None
-    first = np.unravel_index(int(missing.argmax()), missing.shape)
-    at = f"position {first[0]}" if missing.ndim == 1 else str(tuple(int(i) for i in first))
-    raise Refused(name, "hold no missing values", f"{int(missing.sum())}, the first at {at}")
+    refuse(name, "missing values", missing)
+    return found
+
+
+def lost(plain: np.ndarray) -> NDArray[np.bool_]:
+    """Find what is no value: NaN, NaT, None, and objects that are not equal to themselves."""
+
+    def is_lost(item: object) -> bool:
+        try:
+            return item is None or bool(item != item)
+        except TypeError:
+            # What is neither equal nor different is unknown.
+            return True
+
+    if plain.dtype.kind in "fcmM":
+        return np.asarray(np.isnan(plain))
+    flat = [is_lost(item) for item in plain.flat] if plain.dtype.kind == "O" else False
+    return np.broadcast_to(np.asarray(flat, dtype=bool), plain.size).reshape(plain.shape)
+
+
+def refuse(name: str, what: str, wrong: NDArray[np.bool_]) -> None:
+    """Reject values that are wrong, by their number and the position of the first."""
+    if wrong.any():
+        first = np.unravel_index(int(wrong.argmax()), wrong.shape)
+        at = f"position {first[0]}" if len(first) == 1 else str(tuple(map(int, first)))
+        raise Refused(name, f"hold no {what}", f"{int(wrong.sum())}, the first at {at}")
 
 
 def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
@@ -73,58 +108,43 @@ def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
             raise Refused(name, "be in the order of the codes", got)
 
 
-def _lost(found: np.ndarray) -> NDArray[np.bool_] | None:
-    """Find the objects that are no value: None, and what is not equal to itself."""
-    if found.dtype.kind != "O" or not found.ndim:
-        return None
-
-    def lost(item: object) -> bool:
-        try:
-            return item is None or bool(item != item)
-        except TypeError:
-            # What is neither equal nor different is unknown.
-            return True
-
-    return np.array([lost(item) for item in found.flat], dtype=bool).reshape(found.shape)
-
-
 def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Array:
     """Convert to doubles: fractions become the nearest double, complex numbers are rejected."""
     plain = array(name, must, given, by_code=by_code)
     if plain.dtype.kind == "O":
         flat = [_core.as_real(name, must, item) for item in plain.ravel().tolist()]
-        found = np.array(flat, dtype=np.float64).reshape(plain.shape)
-        reals = [isinstance(item, float) for item in plain.ravel()]
-        known = np.array(reals, dtype=bool).reshape(plain.shape)
-        _refuse_larger(name, found, np.isinf(found) & known)
-        return found
+        return np.array(flat, dtype=np.float64).reshape(plain.shape)
     if plain.dtype.kind not in "fiu":
-        what = f"dtype {plain.dtype}" if plain.ndim else type(given).__name__
-        raise RefusedType(name, must, what)
+        raise RefusedType(name, must, f"dtype {plain.dtype}" if plain.ndim else _type(given))
     return doubles(name, plain)
 
 
 def doubles(name: str, plain: np.ndarray) -> Array:
     """Convert NumPy numbers to the nearest doubles; a finite number must stay finite."""
-    if plain.dtype.itemsize <= 8:
-        return plain.astype(np.float64)
     with np.errstate(over="ignore"):
         found = plain.astype(np.float64)
-    _refuse_larger(name, found, np.isinf(plain))
+    if plain.dtype.itemsize > 8 and not np.array_equal(np.isinf(found), np.isinf(plain)):
+        raise Refused(name, "hold numbers below 2^1024", "a larger one")
     return found
 
 
-def _refuse_larger(name: str, found: Array, infinite: NDArray[np.bool_]) -> None:
-    if not np.array_equal(np.isinf(found), infinite):
-        raise Refused(name, "hold numbers below 2^1024", "a larger one")
+def finite(name: str, must: str, given: object) -> np.ndarray:
+    """Read numbers that are neither NaN nor infinite, in their own type if it is NumPy's."""
+    plain = array(name, must, given)
+    if plain.dtype.kind == "O" or plain.dtype.itemsize > 8:
+        plain = floats(name, must, plain, by_code=False)
+    if plain.dtype.kind not in "iuf":
+        raise RefusedType(name, must, f"dtype {plain.dtype}" if plain.ndim else _type(given))
+    refuse(name, "NaN", np.isnan(plain))
+    refuse(name, "infinite numbers", np.isinf(plain))
+    return plain
 
 
 def real(name: str, must: str, given: object, holds: Callable[[float], bool]) -> float:
     """Read a number that meets a condition, which no NaN does."""
     found = _core.as_real(name, must, given)
     if not holds(found):
-        got = "NaN" if found != found else f"{found:g}"
-        raise Refused(name, must, got)
+        raise Refused(name, must, "NaN" if found != found else f"{found:g}")
     return found
 
 
@@ -158,55 +178,39 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
     The order of a set depends on the process, so a set is rejected. If the order does not matter,
     ``unordered`` sorts the strings and numbers of a set.
     """
-    kind = type(given)
     # Dict views and ordered sets have an order, and can be reversed.
-    if (isinstance(given, Set) and not isinstance(given, Reversible)) or kind is _SET_ITERATOR:
+    is_set = isinstance(given, Set) and not isinstance(given, Reversible)
+    if is_set or type(given) is _SET_ITERATOR:
         if unordered:
-            return sorted(given, key=_sorting)
-        raise RefusedType(name, f"{must}, in an order", kind.__name__)
-    # A lazy frame has only __getitem__, and Python would read it as a sequence.
-    if hasattr(kind, "__iter__") or (hasattr(kind, "__len__") and hasattr(kind, "__getitem__")):
-        try:
-            return list(iter(given))
-        except TypeError:
-            # An array without an axis.
-            pass
-    raise RefusedType(name, must, kind.__name__)
+            return sorted(given, key=lambda item: (_type(item), str(item)))
+        raise RefusedType(name, f"{must}, in an order", _type(given))
+    # A lazy frame has only __getitem__, and an array without an axis only __iter__.
+    if isinstance(given, Iterable) and getattr(given, "ndim", True):
+        return list(given)
+    raise RefusedType(name, must, _type(given))
 
 
-def _sorting(item: object) -> tuple[str, str]:
-    text = item if isinstance(item, str) else repr(item) if type(item) in _NUMBERS else ""
-    return type(item).__name__, text
-
-
-def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
+def one_of(name: str, given: object, known: Iterable[str]) -> str:
     """Check that a string is one of the known ones."""
-    must = f"be one of {', '.join(known)}"
+    listed = tuple(known)
+    must = f"be one of {', '.join(listed)}"
     if not isinstance(given, str):
-        raise RefusedType(name, must, type(given).__name__)
-    if given not in known:
-        raise Refused(name, must, f"{given!r}")
+        raise RefusedType(name, must, _type(given))
+    if given not in listed:
+        raise Refused(name, must, f"{given!r}{meant(given, listed)}")
     return given
 
 
-def _masked(given: Any) -> NDArray[np.bool_] | None:
-    """Find the masked items; in a list, NumPy would use the numbers behind the masks."""
-    if isinstance(given, np.ndarray):
-        mask = np.atleast_1d(np.ma.getmaskarray(given))
-        return mask if mask.dtype == bool else None
-    if not any(isinstance(item, np.ma.MaskedArray | list | tuple) for item in given):
-        return None
+def meant(given: str, known: Iterable[str]) -> str:
+    """Ask whether the nearest of the known names is meant; nothing if none is near."""
+    from difflib import get_close_matches
 
-    def masked(item: Any, depth: int) -> bool:
-        if isinstance(item, list | tuple) and depth < 64:
-            return any(masked(x, depth + 1) for x in item)
-        return isinstance(item, np.ma.MaskedArray) and bool(np.ma.is_masked(item))
-
-    return np.array([masked(item, 0) for item in given], dtype=bool)
+    near = get_close_matches(given, known, n=1)
+    return f", did you mean {near[0]}?" if near else ""
 
 
-def _spelled(_name: str, _given: object) -> None:
-    """Answer the core that ids are read as an array."""
+def _type(given: object) -> str:
+    return type(given).__name__
 
 
-_core.register(array=array, items=items, spelled=_spelled)
+_core.register(array=array, items=items)

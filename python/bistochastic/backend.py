@@ -94,13 +94,12 @@ class Ids:
         >>> backend.Ids.of_buffers([(np.array([0, 3, 6]), data)], text=True).tolist()
         ['ann', 'bob']
         """
-        must = "hold pairs of offsets and data"
-        listed = arguments.items("pieces", must, pieces)
-        pairs = [arguments.items("pieces", must, piece) for piece in listed]
-        for pair in pairs:
-            if len(pair) != 2:
-                raise Refused("pieces", must, f"{len(pair)} in a row")
-        read = [(_typed("offsets", o, np.int64), _typed("data", d, np.uint8)) for o, d in pairs]
+        read = []
+        for piece in arguments.items("pieces", "hold pairs of offsets and data", pieces):
+            if not isinstance(piece, tuple | list) or len(piece) != 2:
+                raise RefusedType("pieces", "hold pairs of offsets and data", type(piece).__name__)
+            offsets = _vector("offsets", piece[0], "be an array of int64", ("int64",))
+            read.append((offsets, _vector("data", piece[1], "be an array of uint8", ("uint8",))))
         return Ids._of(_core.spelled_ids(_core.as_flag("text", text), read))
 
     @staticmethod
@@ -175,7 +174,7 @@ class Ids:
         >>> backend.Ids([7, 8, 9]).take([1]).tolist()
         [8]
         """
-        places = _integers("rows", rows, "iu")
+        places = _vector("rows", rows, "be an array of integers", "iu")
         if len(places) and not 0 <= places.min() <= places.max() < len(self):
             raise Refused("rows", f"be positions of {len(self)} records", "a number outside")
         places = places.astype(np.int64, copy=False)
@@ -185,7 +184,7 @@ class Ids:
             return Ids._of(self._held[places])
         return Ids._of([self._held[i] for i in places.tolist()])
 
-    def tolist(self) -> list[Any]:
+    def tolist(self) -> list[int | str | bytes]:
         """List the ids as Python's objects.
 
         >>> from bistochastic import backend
@@ -272,22 +271,23 @@ class Column:
             if not isinstance(law, _core.Matrix):
                 raise RefusedType("matrices", _LAWS, type(law).__name__)
         self.matrices: list[Matrix] = laws
-        sizes = {law.size for law in laws}
-        if len(sizes) != 1:
-            got = "none" if not sizes else f"sizes {', '.join(map(str, sorted(sizes)))}"
-            raise Refused("matrices", "all have one size", got)
+        if len({law.size for law in laws}) != 1:
+            raise Refused("matrices", "all have one size", ", ".join(str(m.size) for m in laws))
+        self.missing: NDArray[np.bool_] | None = None
+        self.groups: NDArray[np.uint32] | None = None
         with about(self.names):
-            self.codes, most = _integers("codes", codes), laws[0].size - 1
+            self.codes, most = _vector("codes", codes, _CODES, "iub"), laws[0].size - 1
             rows, dtype = len(self.codes), self.codes.dtype
             if most > (1 if dtype.kind == "b" else np.iinfo(dtype).max):
                 raise Refused("codes", f"have a dtype that holds {most}", dtype)
-            self.missing = _one_each("missing", missing, rows, "booleans")
-            self.groups = _one_each("groups", groups, rows, "integers")
-            if self.groups is not None:
-                if not ((self.groups >= 0) & (self.groups < len(laws))).all():
+            if missing is not None:
+                self.missing = _vector("missing", missing, "be an array of booleans", "b", rows)
+            if groups is not None:
+                found = _vector("groups", groups, "be an array of integers", "iu", rows)
+                if not ((found >= 0) & (found < len(laws))).all():
                     must = f"hold integers from 0 to {len(laws) - 1}"
                     raise Refused("groups", must, "one outside")
-                self.groups = np.require(self.groups, np.uint32, ["C", "A"])
+                self.groups = found.astype(np.uint32)
             elif len(laws) > 1:
                 raise Refused("groups", f"be given with {len(laws)} matrices", "none")
 
@@ -299,6 +299,7 @@ class Column:
         return f"<Column {words} {len(self):,} records, {self.matrices[0].size:,} categories>"
 
 
+_CODES = "be an array of integers without missing values"
 _NAMES = "be a string or several"
 _LAWS = "be a Matrix, or one for each group"
 
@@ -332,6 +333,8 @@ def draw(
     """
     _text("plan", plan)
     _text("release", release)
+    if not isinstance(key, Key):
+        raise RefusedType("key", "be a Key", type(key).__name__)
     must = "hold a Column each"
     columns = arguments.items("columns", must, columns)
     for column in columns:
@@ -374,7 +377,7 @@ def _by_ids(column: Column, key: Key, plan: str, ids: Ids) -> NDArray[Any]:
 
 
 def respond(
-    names: Sequence[str], matrix: Matrix, code: int, key: Key, plan: str, id: int | str | bytes
+    names: list[str], matrix: Matrix, code: int, key: Key, plan: str, id: int | str | bytes
 ) -> int:
     """Draw one reported code, as :func:`draw` by :class:`Ids` does.
 
@@ -389,24 +392,18 @@ def respond(
     True
     """
     try:
-        return _core.plan_respond(key, plan, names, matrix, code, id)  # type: ignore[arg-type]
+        return _core.plan_respond(key, plan, names, matrix, code, id)
     except (TypeError, OverflowError, UnicodeError):
-        # Sentences about what the core cannot read at all.
-        listed = [_text("names", each) for each in arguments.items("names", _NAMES, names)]
-        if isinstance(names, str):
-            raise RefusedType("names", "be a list of strings", "str") from None
-        if not isinstance(matrix, _core.Matrix):
-            raise RefusedType("matrix", "be a Matrix", type(matrix).__name__) from None
-        try:
-            whole = _core.as_code("code", code, matrix.size)
-        except IndexError:
-            # The core shows the number, which is a value of a person.
-            must = f"be an integer from 0 to {matrix.size - 1}"
-            raise Refused("code", must, "a number outside") from None
-        return _core.plan_respond(key, _text("plan", plan), listed, matrix, whole, id)
+        # What the core cannot read at all is read, or refused in a sentence, as a column of one.
+        column = Column(names, [code], matrix)
+        return int(draw([column], key, plan=plan, address=Ids([id]))[0][0])
 
 
-def derive(key: Key, purpose: Literal["rows", "units", "numbers", "column"], *labels: Any) -> Key:
+def derive(
+    key: Key,
+    purpose: Literal["rows", "units", "numbers", "column"],
+    *labels: str | int | Sequence[str] | NDArray[np.uint64],
+) -> Key:
     """Derive a key that draws independently of ``key`` and of every other derived key.
 
     The purpose says which labels follow:
@@ -435,8 +432,10 @@ def derive(key: Key, purpose: Literal["rows", "units", "numbers", "column"], *la
             read.append(_number(name, given, 0))
         elif name == "columns":
             read.append([_text(name, each) for each in arguments.items(name, _NAMES, given)])
+        elif name == "words":
+            read.append(_vector(name, given, "be an array of uint64", ("uint64",)))
         else:
-            read.append(_typed(name, given, np.uint64) if name == "words" else _text(name, given))
+            read.append(_text(name, given))
     if purpose == "column":
         return _core.plan_column_key(key, *read)
     return _core.plan_key(key, purpose, read[0], read[1:])
@@ -516,7 +515,7 @@ def count(codes: ArrayLike, size: int) -> NDArray[np.uint64]:
     """
     many = _number("size", size, 1)
     _core.require_memory("size", many, 1, 8)
-    return _core.count(np.require(_integers("codes", codes), requirements=["C", "A"]), many)
+    return _core.count(_vector("codes", codes, _CODES, "iub"), many)
 
 
 def require_memory(what: str, rows: int, columns: int, each: int) -> None:
@@ -546,25 +545,21 @@ def _text(name: str, given: object) -> str:
     return given
 
 
-def _typed(name: str, given: object, dtype: type[np.generic]) -> NDArray[Any]:
-    """Return an array of one axis and this type, one number after the other."""
-    must = f"be an array of {np.dtype(dtype)} with one axis"
-    array = arguments.array(name, must, given)
-    if array.dtype != dtype or array.ndim != 1:
-        raise RefusedType(name, must, f"shape {array.shape} of {array.dtype}")
-    return np.require(array, requirements=["C", "A"])
-
-
-def _integers(name: str, given: object, kinds: str = "iub") -> NDArray[Any]:
-    must = "be an array of integers"
+def _vector(
+    name: str, given: object, must: str, kinds: str | tuple[str], rows: int | None = None
+) -> NDArray[Any]:
+    """Read an array with one axis, of a kind or type among these, and of this many records."""
     found = arguments.array(name, must, given)
-    if not len(np.atleast_1d(found)) and not isinstance(given, np.ndarray):
-        found = found.astype(np.int64)
-    if found.dtype.kind not in kinds:
+    if not found.size and not isinstance(given, np.ndarray):
+        # An empty list has no type.
+        found = found.astype(bool if kinds == "b" else np.int64)
+    if {found.dtype.kind, found.dtype.name}.isdisjoint(kinds):
         raise RefusedType(name, must, f"dtype {found.dtype}")
     if found.ndim != 1:
         raise Refused(name, f"{must} with one axis", found.ndim)
-    return found
+    if rows is not None and len(found) != rows:
+        raise Refused(name, f"be one for each of the {rows} records", len(found))
+    return np.require(found, requirements=["C", "A"])
 
 
 def _narrow(column: Column) -> NDArray[Any]:
@@ -578,14 +573,3 @@ def _narrow(column: Column) -> NDArray[Any]:
                 must = f"hold integers from 0 to {size - 1}"
                 raise Refused("codes", must, f"one outside at position {int(outside.argmax())}")
     return np.require(codes, dtype, ["C", "A"])
-
-
-def _one_each(name: str, given: object, rows: int, what: str) -> NDArray[Any] | None:
-    if given is None:
-        return None
-    found = arguments.array(name, f"be an array of {what}", given)
-    if found.dtype.kind not in ("b" if what == "booleans" else "iu"):
-        raise RefusedType(name, f"be an array of {what}", f"dtype {found.dtype}")
-    if found.shape != (rows,):
-        raise Refused(name, f"be one for each of the {rows} records", found.size)
-    return np.require(found, requirements=["C", "A"])

@@ -6,14 +6,10 @@ Every function returns an exact :class:`~bistochastic.Matrix`.
   and integers are exact.
 * If you request a beta, the stated beta is at least that. If you request an epsilon, the stated
   epsilon is at most that.
-* Vectors and tables may be lists, NumPy arrays, or whatever else has ``__array__``. A
-  ``numpy.longdouble`` becomes the nearest double.
-* Bad input raises ``ValueError`` or ``TypeError`` with one sentence. Complex numbers and missing
-  values are bad input.
+* Vectors and tables may be lists, NumPy arrays, or whatever else has ``__array__``.
 
-You can pass ``m.parameters`` back to the function: ``bs.circulant(**m.parameters) == m``, and the
-same for every other family. The parameters hold the probabilities as integers (``counts``,
-``kernel``, ``alphas``, ``first_row``) out of a ``total``. You never have to write them by hand.
+You can pass ``m.parameters`` back to the function: ``bs.circulant(**m.parameters) == m``. The
+parameters hold the probabilities as integers out of a ``total``. You never have to write them.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Literal, ParamSpec
+from typing import TYPE_CHECKING, Literal, ParamSpec, get_args, overload
 
 import numpy as np
 
@@ -42,24 +38,33 @@ _P = ParamSpec("_P")
 BY_BETA = ("randomized_response", "k_anonymous", "geometric", "tridiagonal")
 
 
+# The parameters of each family.
+_TAKES: dict[str, list[str]] = {"product": ["matrices"]}
+
+
 def _family(function: Callable[_P, Matrix]) -> Callable[_P, Matrix]:
-    """Reject an unknown parameter with the error of :func:`build`."""
-    names = tuple(signature(function).parameters)
+    """Reject an unknown parameter with a sentence that lists the known ones."""
+    parameters = signature(function).parameters.values()
+    _TAKES[function.__name__] = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
 
     @wraps(function)
-    def made(*given: _P.args, **parameters: _P.kwargs) -> Matrix:
-        unknown = [name for name in parameters if name not in names]
-        if unknown:
-            return _core.build(function.__name__, dict.fromkeys(unknown, 0))
-        return function(*given, **parameters)
+    def made(*given: _P.args, **named: _P.kwargs) -> Matrix:
+        _refuse_unknown(function.__name__, named)
+        return function(*given, **named)
 
     return made
 
 
+def _refuse_unknown(family: str, parameters: Iterable[str]) -> None:
+    known = _TAKES[family]
+    for name in parameters:
+        if name not in known:
+            got = f"a name it does not have{arguments.meant(name, known)}"
+            raise RefusedType(name, f"be a parameter of {family} ({', '.join(known)})", got)
+
+
 def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
     """List the matrices and check each, since NumPy would convert arrays among them."""
-    if isinstance(matrices, Matrix):
-        raise RefusedType("matrices", "be a sequence of matrices", "one matrix")
     listed = arguments.items("matrices", "be a sequence of matrices", matrices)
     for matrix in listed:
         if not isinstance(matrix, Matrix):
@@ -78,10 +83,8 @@ Family = Literal[
 def build(family: str, /, **parameters: object) -> Matrix:
     """Build a matrix from the name of its family: ``bs.build(m.family, **m.parameters) == m``.
 
-    Numbers are integers, fractions or floats. A ``numpy.longdouble`` becomes the nearest
-    double; a complex number is rejected. Vectors and tables are lists, arrays, or whatever
-    else has ``__array__``, without missing values. An unknown parameter raises an
-    error that lists the known ones.
+    Numbers are integers, fractions or floats. Vectors and tables are lists, arrays, or whatever
+    else has ``__array__``, without missing values.
 
     >>> import bistochastic as bs
     >>> m = bs.tridiagonal(0.3, size=12)
@@ -91,10 +94,11 @@ def build(family: str, /, **parameters: object) -> Matrix:
     Traceback (most recent call last):
         ...
     bistochastic.errors.RefusedType: `Size` must be a parameter of uniform (size); got a name it
-        does not have
+        does not have, did you mean size?
     """
-    if isinstance(family, str) and family == "difference_set" and "counts" not in parameters:
-        return difference_set(**parameters)  # type: ignore[arg-type]
+    _refuse_unknown(arguments.one_of("family", family, get_args(Family)), parameters)
+    if family == "difference_set" and "counts" not in parameters:
+        return difference_set(**parameters)  # type: ignore[call-overload,no-any-return]
     return _core.build(family, parameters)
 
 
@@ -133,12 +137,18 @@ def permutation(targets: Sequence[int] | np.ndarray) -> Matrix:
     return _core.build("permutation", locals())
 
 
+@overload
+def randomized_response(size: int, *, epsilon: Number) -> Matrix: ...
+@overload
+def randomized_response(size: int, *, beta: Number) -> Matrix: ...
+@overload
+def randomized_response(size: int, *, keep: Number) -> Matrix: ...
 @_family
 def randomized_response(
     size: int,
     *,
-    epsilon: float | None = None,
-    beta: float | None = None,
+    epsilon: Number | None = None,
+    beta: Number | None = None,
     keep: Number | None = None,
 ) -> Matrix:
     """Report the true category with some probability, else any other, all equally likely.
@@ -191,12 +201,18 @@ def blocks(sizes: Sequence[int] | np.ndarray) -> Matrix:
     return _core.build("blocks", locals())
 
 
+@overload
+def k_anonymous(size: int, *, k: int) -> Matrix: ...
+@overload
+def k_anonymous(size: int, *, beta: Number) -> Matrix: ...
+@overload
+def k_anonymous(size: int, *, share: Number) -> Matrix: ...
 @_family
 def k_anonymous(
     size: int,
     *,
     k: int | None = None,
-    beta: float | None = None,
+    beta: Number | None = None,
     share: Number | None = None,
 ) -> Matrix:
     """Report any code of the true code's class of ``k`` or more codes: Expression (3).
@@ -225,7 +241,7 @@ def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
     Expression (6): ``p_uv = first_row[(v - u) mod size]``. ``first_row`` may hold
 
     * Floats that sum to 1 within 1e-9. They are scaled to sum to 1, then rounded to multiples of
-      2^-53. No entry moves by more than one multiple, unless tiny entries have to be raised to one.
+      2^-53.
     * Integers. The probabilities are exactly ``first_row / sum``.
     * Fractions that sum to exactly 1.
 
@@ -240,12 +256,20 @@ def circulant(first_row: Vector, *, total: int | None = None) -> Matrix:
     return _core.build("circulant", locals())
 
 
+@overload
+def difference_set(
+    size: int, *, epsilon: Number, set: tuple[int, Vector] | None = None
+) -> Matrix: ...
+@overload
+def difference_set(size: int, *, beta: Number, set: tuple[int, Vector]) -> Matrix: ...
+@overload
+def difference_set(size: int, *, modulus: int, residues: Vector, counts: Vector) -> Matrix: ...
 @_family
 def difference_set(
     size: int,
     *,
-    epsilon: float | None = None,
-    beta: float | None = None,
+    epsilon: Number | None = None,
+    beta: Number | None = None,
     set: tuple[int, Vector] | None = None,
     modulus: int | None = None,
     residues: Vector | None = None,
@@ -256,11 +280,9 @@ def difference_set(
     A circulant (Expression 6) with two values: ``e^epsilon`` on the shifts of a cyclic difference
     set of k residues modulo v, and 1 on all others. Every reported value counts for about ``v / (1
     + e^epsilon)`` categories. At epsilon 1 and equal shares, its variance is 9 times smaller than
-    that of randomized response for 100 categories and 92 times smaller for 1,000;
-    :meth:`Matrix.required_records`, which holds for any shares, is 22 and 187 times smaller. Next
-    to optimal subset selection (Ye and Barg 2018), its squared error is 1 to 1.07 times as large up
-    to epsilon 1, and 1.2 to 1.8 times if epsilon is larger and no set is better than
-    :func:`randomized_response`, e.g. for 50 categories at epsilon 3 and 2,000 at epsilon 6.
+    that of randomized response for 100 categories and 92 times smaller for 1,000. Next to optimal
+    subset selection (Ye and Barg 2018), its squared error is 1 to 1.07 times as large up to epsilon
+    1, and up to 1.8 times if epsilon is larger.
 
     The matrix has v codes. The ``m.padding`` codes from ``size`` on can be reported but are never
     true. ``m.max_bits`` is ``log2(size)``, and beta is ``1 - (log2 v - H) / log2(size)``, with H
@@ -287,11 +309,6 @@ def difference_set(
     (365, 0.0014)
     >>> bs.difference_set(12, epsilon=3).family
     'randomized_response'
-    >>> bs.difference_set(7, epsilon=1, set=(7, [1, 2, 3]))
-    Traceback (most recent call last):
-        ...
-    bistochastic.errors.Refused: `set` must hold every difference equally often; got residues that
-        do not
     """
     if counts is not None:
         given = {"size": size, "modulus": modulus, "residues": residues, "counts": counts}
@@ -326,12 +343,18 @@ def difference_set(
     return made(*difference_sets.best_counts(v, len(members), holds))
 
 
+@overload
+def tridiagonal(alphas: Vector, *, total: int | None = None) -> Matrix: ...
+@overload
+def tridiagonal(alphas: Number, *, size: int) -> Matrix: ...
+@overload
+def tridiagonal(*, size: int, beta: Number) -> Matrix: ...
 @_family
 def tridiagonal(
     alphas: Vector | Number | None = None,
     *,
     size: int | None = None,
-    beta: float | None = None,
+    beta: Number | None = None,
     total: int | None = None,
 ) -> Matrix:
     """Report at most one step from the true category, on an ordered scale: Expression (7).
@@ -383,13 +406,21 @@ def reflected(kernel: Vector, *, total: int | None = None) -> Matrix:
     return _core.build("reflected", locals())
 
 
+@overload
+def geometric(size: int, *, temperature: Number) -> Matrix: ...
+@overload
+def geometric(size: int, *, beta: Number) -> Matrix: ...
+@overload
+def geometric(size: int, *, epsilon: Number) -> Matrix: ...
+@overload
+def geometric(*, kernel: Vector, total: int) -> Matrix: ...
 @_family
 def geometric(
     size: int | None = None,
     *,
-    temperature: float | None = None,
-    beta: float | None = None,
-    epsilon: float | None = None,
+    temperature: Number | None = None,
+    beta: Number | None = None,
+    epsilon: Number | None = None,
     kernel: Vector | None = None,
     total: int | None = None,
 ) -> Matrix:
@@ -421,12 +452,18 @@ def geometric(
     return _core.build("geometric", locals())
 
 
+@overload
+def gibbs(cost: Table, *, temperature: Number) -> Matrix: ...
+@overload
+def gibbs(cost: Table, *, beta: Number) -> Matrix: ...
+@overload
+def gibbs(*, counts: Table, total: int) -> Matrix: ...
 @_family
 def gibbs(
     cost: Table | None = None,
     *,
-    temperature: float | None = None,
-    beta: float | None = None,
+    temperature: Number | None = None,
+    beta: Number | None = None,
     counts: Table | None = None,
     total: int | None = None,
 ) -> Matrix:
@@ -441,12 +478,8 @@ def gibbs(
 
     * ``temperature`` > 0, the ``T`` above, at least the largest finite cost over 2^14
     * ``beta``, for the lowest temperature that reaches it. A beta out of reach raises an error that
-      says the largest possible beta. A beta that only a temperature below the largest finite cost
-      over 2^17 reaches raises an error too.
+      says the largest possible beta.
     * ``counts`` and ``total``, as in ``parameters``, and nothing else
-
-    At a temperature far below the costs, the matrix tends to the cheapest assignment, or to a
-    mixture of several that cost the same.
 
     >>> import bistochastic as bs
     >>> import numpy as np
@@ -474,9 +507,8 @@ def dense(
       ``array / D``.
     * Fractions, which stay exact.
 
-    The denominator is a power of ten up to 10^6, or the least common denominator of the first row
-    up to 10^6. ``requested`` says by how much the sums were ``off`` and how far an entry was
-    ``moved``. Instead of ``array`` you can give ``counts`` and ``total``, as in ``parameters``.
+    ``requested`` says by how much the sums were ``off`` and how far an entry was ``moved``. Instead
+    of ``array`` you can give ``counts`` and ``total``, as in ``parameters``.
 
     >>> import bistochastic as bs
     >>> bs.dense([[2, 1, 0], [1, 1, 1], [0, 1, 2]]).exact_row(0)
@@ -564,12 +596,11 @@ def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
     integers must sum to exactly 1, floats within 1e-9.
 
     Use it to remove zeros, and with them an infinite epsilon: ``mix([m, uniform], weights=[1-g,
-    g])`` has sums of exactly 1. If you wrote a small number in place of the zeros, the sums would
-    be above 1, and beta could be, too.
+    g])`` has sums of exactly 1.
 
     Measures are exact up to size 4096, and at any size if all parts are equal. Otherwise they are
     bounds, and ``m.is_exact`` is False. Mixtures, products and Kronecker products may hold each
-    other at most 16 deep, with at most 64 different matrices inside.
+    other at most 16 deep, with at most 128 matrices in all.
 
     >>> import bistochastic as bs
     >>> m = bs.mix([bs.k_anonymous(4, k=2), bs.uniform(4)], weights=[0.75, 0.25])

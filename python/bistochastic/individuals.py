@@ -14,24 +14,20 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bistochastic import _core, arguments, linear, operators, structure
+from bistochastic import _core, arguments, linear, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import InvertibleReleaseError, Refused, RefusedType
 from bistochastic.formatting import Shown, down
 from bistochastic.matrix import Matrix
-from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
+from bistochastic.structure import Kron, Mixture, Product, by_parts, composition
 
 Key = _core.Key | None
 Places = NDArray[np.int64]
 
 Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
 
-# Size up to which a rank is found by singular values.
-_SINGULAR_VALUES = 2048
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
-# The most moves that are told apart: about half a GB and a second while they are counted.
-_MOVES = 1 << 24
 
 
 def permute(
@@ -87,15 +83,10 @@ def average(
     """Compute ``P.T @ values``, with the records in ``order``."""
     if not invertible:
         _refuse_invertible(matrix)
-    plain, must = _rows_of(values, matrix.size), "hold finite numbers, one column or several"
+    plain, must = _rows_of(values, matrix.size), "hold numbers, one column or several"
     if plain.ndim not in (1, 2):
         raise Refused("values", must, f"{plain.ndim} axes")
-    numbers = plain if plain.dtype == np.float64 else arguments.floats("values", must, plain)
-    if not np.isfinite(numbers).all():
-        _refuse_nan(numbers)
-        bad = np.isinf(numbers).reshape(matrix.size, -1).any(axis=1)
-        got = f"{int(bad.sum())} infinite, the first at position {int(bad.argmax())}"
-        raise Refused("values", must, got)
+    numbers = arguments.finite("values", must, plain).astype(np.float64)
     rows = _order(matrix, numbers, order, key, stream)
     if rows is None:
         return _averaged(matrix, numbers)
@@ -108,46 +99,25 @@ def _averaged(matrix: Matrix, numbers: Array) -> Array:
     if numbers.ndim == 2:
         columns = [_averaged(matrix, column) for column in numbers.T]
         return np.stack(columns, axis=1) if columns else numbers.copy()
-    packed = np.require(numbers, requirements=["C", "A"])
-    found = linear.apply(matrix, packed)
-    if np.isfinite(found).all():
-        return found
-    # The sum of a class passed the largest double; its mean cannot.
-    return linear.apply(matrix, packed * 2.0**-64) * 2.0**64
+    return linear.apply(matrix, np.require(numbers, requirements=["C", "A"]))
 
 
 def _refuse_invertible(matrix: Matrix) -> None:
     """Anything but a projection onto the means of classes of two and more."""
-    secret = structure.classes(matrix)
+    secret, size = structure.classes(matrix), matrix.size
     alone = 0 if secret is None else int(secret.many[secret.sizes == 1].sum())
     if secret is not None and not alone:
         return
-    must = "be used with uniform or blocks with two or more in every class"
-    rank = _rank(matrix)
-    size = matrix.size
-    if alone and rank is not None and rank < size:
-        got = f"{alone} of {size} records in classes of one, whose values it would publish"
-    elif rank is None:
+    rank = matrix.profile()["rank"].value
+    got = f"a matrix of rank {rank} out of {size}, which anybody can undo"
+    if rank is None:
         got = f"a matrix over {size} records that may be undone"
-    elif rank == size:
-        got = f"a matrix of rank {rank} out of {size}, which anybody can undo"
-    else:
-        values = f"{size - rank} known value{'s' * (size - rank > 1)}"
-        got = f"a matrix of rank {rank} out of {size}, which {values} can undo"
+    elif alone and rank < size:
+        got = f"{alone} of {size} records in classes of one, whose values it would publish"
+    elif rank < size:
+        got = f"a matrix of rank {rank} out of {size}, which {size - rank} known values can undo"
+    must = "be used with uniform or blocks with two or more in every class"
     raise InvertibleReleaseError("average", f"{must} unless `allow_invertible` is True", got)
-
-
-def _rank(matrix: Matrix) -> int | None:
-    if (own := operators.operator(matrix)) is not None:
-        return own.rank
-    made = composition(matrix)
-    if isinstance(made, Kron):
-        ranks = [_rank(factor) for factor in wide_factors(made)]
-        known = [rank for rank in ranks if rank is not None]
-        return math.prod(known) if len(known) == len(ranks) else None
-    if matrix.size <= _SINGULAR_VALUES:
-        return linear.dense_rank(matrix, linear.singular_values(matrix.to_dense()))
-    return None
 
 
 def _order(
@@ -166,17 +136,9 @@ def _order(
     if found.dtype.kind not in "iu" or found.ndim != 1:
         got = f"dtype {found.dtype}" if found.ndim == 1 else f"{found.ndim} axes"
         raise RefusedType("order", must, got)
-    if len(found) != size:
-        raise Refused("order", must, f"{len(found)} numbers")
-    outside = (found < 0) | (found >= size)
-    if outside.any():
-        raise Refused("order", must, f"one outside at position {int(outside.argmax())}")
-    found = np.ascontiguousarray(found, dtype=np.int64)
-    _, first = np.unique(found, return_index=True)
-    if len(first) < size:
-        at = int(np.setdiff1d(np.arange(size), first)[0])
-        raise Refused("order", must, f"one twice at position {at}")
-    return found
+    if not np.array_equal(np.sort(found), np.arange(size)):
+        raise Refused("order", must, f"{len(found)} numbers that are not these")
+    return np.ascontiguousarray(found, dtype=np.int64)
 
 
 def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Places:
@@ -191,7 +153,7 @@ def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Pla
         raise Refused("values", f'{must} for order="rank"', f"{plain.ndim} axes")
     if plain.dtype.kind not in "biufmMOSU":
         raise RefusedType("values", must, f"dtype {plain.dtype}")
-    _refuse_nan(plain)
+    arguments.refuse("values", "missing values", arguments.lost(plain))
     try:
         order = np.argsort(plain, kind="stable")
     except TypeError:
@@ -207,22 +169,6 @@ def by_rank(matrix: Matrix, values: object, key: Key, stream: str | None) -> Pla
     return np.asarray(_core.shuffle_ties(matrix, order, starts, lengths, key, stream))
 
 
-def _refuse_nan(plain: np.ndarray) -> None:
-    """NaN has no rank and no mean."""
-    match plain.dtype.kind:
-        case "f":
-            bad = np.isnan(plain)
-        case "m" | "M":
-            bad = np.isnat(plain)
-        case "O":
-            bad = np.array([item != item for item in plain.flat], dtype=bool).reshape(plain.shape)
-        case _:
-            return
-    if bad.any():
-        first = int(np.flatnonzero(bad.reshape(len(plain), -1).any(axis=1))[0])
-        raise Refused("values", "hold no NaN", f"{int(bad.sum())}, the first at position {first}")
-
-
 @dataclass(frozen=True, repr=False)
 class Displacement(Shown):
     """The privacy of a permuted column, and the distances that values move.
@@ -232,10 +178,8 @@ class Displacement(Shown):
     * ``joint_entropy`` is the bits of the whole permutation of a matrix of classes, and
       ``joint_share`` the same divided by ``log2 N!``. Both are None for other matrices.
     * ``mean``, the percentiles ``p10``, ``p50`` and ``p90`` over records and draws, and
-      ``furthest``, the bound of all moves, are fractions of N rows, or of N ranks if ``permute`` is
-      called with ``order="rank"``.
-    * ``unmoved`` is the expected fraction of records that do not move. More records may have the
-      same value as before, because equal values are exchanged without effect.
+      ``furthest``, the bound of all moves, are fractions of the N rows or ranks.
+    * ``unmoved`` is the expected fraction of records that do not move.
 
     >>> import bistochastic as bs
     >>> d = bs.blocks([2, 2]).displacement()
@@ -273,10 +217,7 @@ class Displacement(Shown):
         return "\n".join(f"{name:<{width}}{text}" for name, text in facts.items())
 
     def __repr__(self) -> str:
-        return (
-            f"<Displacement of {self.size} records: beta {down(self.beta)}, 50% move at most "
-            f"{100 * self.p50:.6g}% of the places, 90% at most {100 * self.p90:.6g}%>"
-        )
+        return f"<Displacement of {self.size} records: beta {down(self.beta)}>"
 
 
 def displacement(matrix: Matrix) -> Displacement:
@@ -354,7 +295,7 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
             return _of_entries(matrix)
     n = matrix.size
     if (runs := structure.classes(matrix)) is not None:
-        _refuse_wide(int(runs.sizes.max()))
+        _require_room(int(runs.sizes.max()))
         return _of_classes(runs, n)
     if (alphas := structure.steps(matrix)) is not None:
         shares = alphas.shares()
@@ -362,12 +303,12 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
         return np.array([moved, 1 - 2 * moved, moved])
     if (exchange := structure.swap(matrix)) is not None:
         reach, moved = abs(exchange.i - exchange.j), float((1 - exchange.keep) / n)
-        _refuse_wide(reach)
+        _require_room(reach)
         out = np.zeros(2 * reach + 1)
         out[0] = out[-1] = moved
         out[reach] += 1 - 2 * moved if reach else 1.0
         return out
-    _refuse_wide(n)
+    _require_room(n)
     if (pair := structure.two_valued(matrix)) is not None:
         return moves_of_row(np.append(pair[0], np.full(n - 1, pair[1])), n)
     if (places := structure.targets(matrix)) is not None:
@@ -388,7 +329,7 @@ def _of_axes(axes: list[tuple[int, Array]]) -> Array:
     reach = 0
     for size, moves in axes:
         reach = reach * size + len(moves) // 2
-    _refuse_wide(reach)
+    _require_room(reach)
     whole = np.ones(1)
     for size, moves in axes:
         more = len(moves) // 2
@@ -402,10 +343,8 @@ def _of_axes(axes: list[tuple[int, Array]]) -> Array:
     return whole
 
 
-def _refuse_wide(reach: int) -> None:
-    if 2 * reach > _MOVES:
-        must = f"move values by at most {_MOVES // 2} places to be measured"
-        raise Refused("matrix", must, reach)
+def _require_room(reach: int) -> None:
+    _core.require_memory("displacement", 2, reach, 16)
 
 
 def _of_classes(found: structure.ClassRuns, size: int) -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bistochastic import _core, arguments, structure
+from bistochastic import arguments, structure
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.operators import Through, basis, operator, rest_of_uniform
 from bistochastic.progress import interruptible
@@ -17,11 +17,14 @@ from bistochastic.structure import (
     Kron,
     Mixture,
     Product,
+    Stochastic,
     by_parts,
     classes,
     composition,
     has_rows,
     is_uniform,
+    notes_of,
+    place_of,
     swap,
     wide_factors,
 )
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bistochastic.arguments import Array
-    from bistochastic.matrix import Matrix
 
 # Beyond this condition doubles cannot distinguish a matrix from a singular one.
 MOST = 2.0**50
@@ -39,7 +41,7 @@ _DENSE = 2048
 
 
 def _by_rows(
-    name: str, matrix: Matrix, given: object, operate: Callable[[Matrix, Array], Array]
+    name: str, matrix: Stochastic, given: object, operate: Callable[[Stochastic, Array], Array]
 ) -> Array:
     """Check the vectors, operate on them as contiguous rows, and return them as they were given."""
     r = matrix.size
@@ -63,17 +65,17 @@ def _by_rows(
     return found[0] if array.ndim == 1 else found.T
 
 
-def apply(matrix: Matrix, x: object) -> Array:
+def apply(matrix: Stochastic, x: object) -> Array:
     """Compute ``P.T @ x``; see :meth:`bistochastic.Matrix.apply`."""
     return _by_rows("x", matrix, x, forth)
 
 
-def solve(matrix: Matrix, y: object, *, back: bool = False) -> Array:
+def solve(matrix: Stochastic, y: object, *, back: bool = False) -> Array:
     """Find the ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
     return _by_rows("y", matrix, y, partial(_solve, back=back))
 
 
-def solve_back(matrix: Matrix, rows: Array) -> Array:
+def solve_back(matrix: Stochastic, rows: Array) -> Array:
     """Find, for every row of scores, the ``g`` with ``P @ g = scores``.
 
     The mean of ``g`` over the reported values of a true category is the score of that category.
@@ -81,7 +83,7 @@ def solve_back(matrix: Matrix, rows: Array) -> Array:
     return _solve(matrix, np.ascontiguousarray(rows, dtype=np.float64), back=True)
 
 
-def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
+def forth(matrix: Stochastic, rows: Array, *, back: bool = False) -> Array:
     """Multiply checked, contiguous rows by ``P``, or with ``back`` by its transpose."""
     own = operator(matrix)
     # A sum may pass the largest double; what is infinite says so.
@@ -89,7 +91,7 @@ def forth(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
         return (Through(matrix) if own is None else own).apply(rows, back)
 
 
-def from_truths(matrix: Matrix, rows: Array) -> Array:
+def from_truths(matrix: Stochastic, rows: Array) -> Array:
     """Do the same as :func:`forth`, for rows that hold only the codes that can be true."""
     if matrix.padding:
         held, rows = rows, np.zeros((len(rows), matrix.size))
@@ -97,13 +99,13 @@ def from_truths(matrix: Matrix, rows: Array) -> Array:
     return forth(matrix, np.ascontiguousarray(rows))
 
 
-def to_truths(matrix: Matrix, rows: Array) -> Array:
+def to_truths(matrix: Stochastic, rows: Array) -> Array:
     """Multiply each row by the transpose of ``P``, and return the codes that can be true."""
     found = forth(matrix, np.ascontiguousarray(rows), back=True)
     return found[:, structure.true_codes(matrix)] if matrix.padding else found
 
 
-def _solve(matrix: Matrix, rows: Array, *, back: bool = False) -> Array:
+def _solve(matrix: Stochastic, rows: Array, *, back: bool = False) -> Array:
     own = operator(matrix)
     if own is None:
         return _undone(Through(matrix, _by_lapack), rows, back=back)
@@ -121,7 +123,7 @@ def _undone(through: Through, rows: Array, *, back: bool) -> Array:
         return through.apply(rows, back)
 
 
-def _by_lapack(matrix: Matrix, rows: Array, back: bool) -> Array:
+def _by_lapack(matrix: Stochastic, rows: Array, back: bool) -> Array:
     """Multiply rows by the inverse of a matrix without a structure."""
     found, most = _probed(matrix, rows, back=back)
     if most > MOST and condition(matrix) > MOST:
@@ -129,7 +131,7 @@ def _by_lapack(matrix: Matrix, rows: Array, back: bool) -> Array:
     return found
 
 
-def _probed(matrix: Matrix, rows: Array, *, back: bool) -> tuple[Array, float]:
+def _probed(matrix: Stochastic, rows: Array, *, back: bool) -> tuple[Array, float]:
     """Solve rows by LAPACK; return them with a bound of the condition, infinite if in doubt.
 
     Four fixed normal vectors are solved with the given ones. For the direction v that the inverse
@@ -156,7 +158,7 @@ def singular_values(dense: Array) -> Array:
     return np.asarray(values)
 
 
-def dense_rank(matrix: Matrix, values: Array) -> int:
+def dense_rank(matrix: Stochastic, values: Array) -> int:
     """Compute the rank: the number of singular values that doubles tell from 0."""
     return int((values > 8 * matrix.size * np.finfo(float).eps).sum())
 
@@ -166,13 +168,13 @@ def inverse(least: float) -> float:
     return 1 / least if least > 0 else math.inf
 
 
-def by_iteration(matrix: Matrix) -> float:
+def by_iteration(matrix: Stochastic) -> float:
     """Bound the norm of the inverse from below by power iteration, mostly closely."""
     r = matrix.size
     x = np.random.default_rng(r).choice([-1.0, 1.0], (1, r)) / math.sqrt(r)
     grown = 1.0
-    through, own = Through(matrix, _by_lapack), _core.identity_of(matrix)
-    through.asked = [part for part in through.asked if _core.identity_of(part) != own]
+    through, own = Through(matrix, _by_lapack), place_of(matrix)
+    through.asked = [part for part in through.asked if place_of(part) != own]
     for _ in range(30):
         x = _undone(through, _undone(through, x, back=False), back=True)
         length = float(np.linalg.norm(x))
@@ -183,25 +185,25 @@ def by_iteration(matrix: Matrix) -> float:
     return grown
 
 
-def condition(matrix: Matrix) -> float:
+def condition(matrix: Stochastic) -> float:
     """Compute the condition in the 2-norm; see :attr:`bistochastic.Matrix.condition`."""
     return by_parts(matrix, _kept_condition)
 
 
-def _kept_condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
-    notes = _core.notes(matrix)
+def _kept_condition(matrix: Stochastic, found: Callable[[Stochastic], float]) -> float:
+    notes = notes_of(matrix)
     if "condition" not in notes:
         keep_condition(matrix, _condition(matrix, found))
     known: float = notes["condition"]
     return known
 
 
-def keep_condition(matrix: Matrix, found: float) -> None:
+def keep_condition(matrix: Stochastic, found: float) -> None:
     """Keep a condition with the matrix, for the next who asks."""
-    _core.notes(matrix)["condition"] = found
+    notes_of(matrix)["condition"] = found
 
 
-def _by_structure(matrix: Matrix, found: Callable[[Matrix], float]) -> float | None:
+def _by_structure(matrix: Stochastic, found: Callable[[Stochastic], float]) -> float | None:
     """Compute the condition from the spectrum or from ``found`` of the parts, if it follows."""
     if (own := operator(matrix)) is not None:
         return inverse(own.least)
@@ -214,7 +216,7 @@ def _by_structure(matrix: Matrix, found: Callable[[Matrix], float]) -> float | N
     return None
 
 
-def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
+def _condition(matrix: Stochastic, found: Callable[[Stochastic], float]) -> float:
     known = _by_structure(matrix, found)
     if known is not None:
         return known
@@ -229,16 +231,16 @@ def _condition(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
     return inverse(float(values.min())) if dense_rank(matrix, values) == matrix.size else math.inf
 
 
-def is_singular(matrix: Matrix) -> bool:
+def is_singular(matrix: Stochastic) -> bool:
     """Whether a matrix is singular or almost; see :attr:`bistochastic.Matrix.is_singular`."""
     if (own := operator(matrix)) is not None:
         return own.is_singular
     return by_parts(matrix, _at_most) > MOST and condition(matrix) > MOST
 
 
-def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
+def _at_most(matrix: Stochastic, found: Callable[[Stochastic], float]) -> float:
     """Bound the condition without singular values; infinite if in doubt."""
-    known = _core.notes(matrix).get("condition")
+    known = notes_of(matrix).get("condition")
     known = _by_structure(matrix, found) if known is None else known
     if known is not None:
         return known
@@ -250,14 +252,14 @@ def _at_most(matrix: Matrix, found: Callable[[Matrix], float]) -> float:
         return math.inf
 
 
-def singular_error(what: str, matrix: Matrix) -> SingularMatrixError:
+def singular_error(what: str, matrix: Stochastic) -> SingularMatrixError:
     """Say why ``what`` is impossible with a singular matrix, and what it still reveals."""
     must = "be used with an invertible matrix"
     return SingularMatrixError(what, must, f"one {_what_is_left(matrix)}")
 
 
 @contextmanager
-def said_of(what: str, matrix: Matrix) -> Iterator[None]:
+def said_of(what: str, matrix: Stochastic) -> Iterator[None]:
     """Name ``what`` in the error, if a step inside finds that the matrix is singular."""
     try:
         yield
@@ -265,7 +267,7 @@ def said_of(what: str, matrix: Matrix) -> Iterator[None]:
         raise singular_error(what, matrix) from None
 
 
-def _what_is_left(matrix: Matrix) -> str:
+def _what_is_left(matrix: Stochastic) -> str:
     """Say what a singular matrix still distinguishes, found in its factors."""
     inside = []
     while isinstance(made := composition(matrix), Kron | Product):
@@ -280,7 +282,7 @@ def _what_is_left(matrix: Matrix) -> str:
     return "".join(inside) + _what_it_tells(matrix)
 
 
-def _what_it_tells(matrix: Matrix) -> str:
+def _what_it_tells(matrix: Stochastic) -> str:
     r = matrix.size
     if is_uniform(matrix):
         return "that reveals only the total of all categories"

@@ -1,6 +1,6 @@
 """Masking of single records: classes of similar records, Anatomy, and the permutation model.
 
-Columns are arrays, or a mapping of names to arrays; whatever comes back is an array, too.
+Arrays go in and come out. Tables with columns of several kinds are mappings of names to columns.
 
 >>> import bistochastic as bs
 >>> bs.masking.microaggregate([[1.0], [2.0], [10.0], [11.0]], k=2).sizes.tolist()
@@ -9,44 +9,35 @@ Columns are arrays, or a mapping of names to arrays; whatever comes back is an a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bistochastic import _core, arguments
 from bistochastic._core import Key
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, shown, table, up
-from bistochastic.permutation_model import (
-    PermutationDistance,
-    ReverseMap,
-    finite,
-    numbers_by_name,
-    permutation_distance,
-    read_columns,
-    refuse,
-    reverse_map,
-    single,
-    title,
-)
-from bistochastic.progress import Progress, watched
 
 Wholes = NDArray[np.int64]
+Names = Hashable | Iterable[Hashable]
 
 __all__ = [
     "Anatomy", "Classes", "Microaggregation", "PermutationDistance", "ReverseMap", "anatomize",
     "k_anonymous_classes", "microaggregate", "permutation_distance", "reverse_map",
 ]  # fmt: skip
 
-# The kind of a column for the core; a positive number is the number of its codes.
-_NUMBER, _SCALED = -1, 0
+# A column of numbers for the core; a positive number is the number of a column's codes.
+_NUMBER = -1
 # The column that both tables of Anatomy share.
 _CLASS = "class"
 _MIND = "This guess uses only the class: columns correlated with the value allow surer guesses."
+# The quantiles of the distances that are printed.
+_LEVELS = (0.1, 0.5, 0.9)
+_MUST = "be an array of numbers"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,9 +115,9 @@ class Anatomy(Shown):
     This guess uses only the class: columns correlated with the value allow surer guesses.
     """
 
-    quasi_identifiers: dict[Any, np.ndarray]
+    quasi_identifiers: dict[Hashable, np.ndarray]
     """The columns that others may know, and ``class``."""
-    sensitive: dict[Any, np.ndarray]
+    sensitive: dict[Hashable, np.ndarray]
     """``class`` and the sensitive columns, in another order of rows."""
     bounds: dict[Hashable, float]
     """For each sensitive column the probability of the surest guess: the largest share that one
@@ -153,25 +144,93 @@ class Anatomy(Shown):
         return f"<Anatomy: {self.records} records in {self.classes} classes, {guess}>"
 
 
-def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggregation:  # noqa: N803
+@dataclass(frozen=True, eq=False, repr=False)
+class ReverseMap(Shown):
+    """The original in the order of the masked values, and what is left.
+
+    >>> import bistochastic as bs
+    >>> found = bs.masking.reverse_map([1, 2, 3], [10, 30, 20])
+    >>> found
+    <ReverseMap of 3 records>
+    >>> found.z, found.residual
+    (array([1, 3, 2]), array([ 9., 27., 18.]))
+    """
+
+    z: np.ndarray
+    """The original values with the ranks of the masked ones; as confidential as the original."""
+    residual: Array
+    """``y - z``: what masking did beyond moving values from one record to another."""
+
+    def __repr__(self) -> str:
+        # A repr shows nothing of the original.
+        return f"<ReverseMap of {len(self.z)} records>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PermutationDistance(Shown):
+    """The number of ranks that each record was moved by.
+
+    >>> import bistochastic as bs
+    >>> print(bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]))
+    5 records, ranks moved
+    column  10%  50%  90%  not moved
+    ------  ---  ---  ---  ---------
+    0         0    0    2        60%
+    """
+
+    distances: Array
+    """One number for each record, in the shape of the columns."""
+
+    def quantile(self, q: float) -> float | Array:
+        """Return the distance that a fraction ``q`` of the records does not exceed.
+
+        The result is one number for a vector, else one for each column.
+
+        >>> import bistochastic as bs
+        >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
+        2.0
+        """
+        found = np.quantile(self.distances, arguments.limit("q", q), axis=0)
+        return found if found.ndim else float(found)
+
+    def __str__(self) -> str:
+        # Quantiles, never a record.
+        columns = self.distances.reshape(len(self.distances), -1)
+        rows = [
+            [str(j), *(f"{level:.6g}" for level in levels), f"{100 * still:.3g}%"]
+            for j, (levels, still) in enumerate(
+                zip(
+                    np.quantile(columns, _LEVELS, axis=0).T,
+                    (columns == 0).mean(axis=0),
+                    strict=True,
+                )
+            )
+        ]
+        header = ["column", *(f"{100 * level:g}%" for level in _LEVELS), "not moved"]
+        return f"{len(columns)} records, ranks moved\n{table(header, rows)}"
+
+    def __repr__(self) -> str:
+        half = np.quantile(self.distances, 0.5, axis=0)
+        least, most = f"{half.min():.6g}", f"{half.max():.6g}"
+        median = least if least == most else f"{least} to {most}"
+        return f"<PermutationDistance: {len(self.distances)} records, median {median} ranks>"
+
+
+def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
     """Group ``k`` or more similar records into classes, and compute the mean of each class.
 
-    ``X`` holds one record per row: an array of numbers, or a mapping of names to columns. Columns
-    are standardized first, so each counts the same; a constant column counts nothing. One column is
-    divided in the best possible way (Hansen and Mukherjee). Several are divided by MDAV: the record
-    farthest from the mean and its ``k - 1`` nearest become a class, then the record farthest from
-    that one, and so on. Classes hold ``k`` to ``2k - 1`` records. If distances are equal, the
-    earlier record is chosen, so the same table always gives the same classes, on any number of
-    threads.
+    ``X`` is an array of numbers with one record per row. Columns are standardized first, so each
+    counts the same; a constant column counts nothing. One column is divided in the best possible
+    way (Hansen and Mukherjee). Several are divided by MDAV: the record farthest from the mean and
+    its ``k - 1`` nearest become a class, then the record farthest from that one, and so on. Classes
+    hold ``k`` to ``2k - 1`` records. If distances are equal, the earlier record is chosen, so the
+    same table always gives the same classes, on any number of threads.
 
     The classes reveal which values are similar, so they depend on the data: publish them only with
     what they protect. ``bs.blocks(found.sizes)`` is the matrix that shuffles or averages inside the
     classes; ``found.order`` lists the records in the order of its rows.
 
-    NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``.
-
-    Many records take minutes. A ``progress`` function is called only at the end, with 1, because
-    the progress in between is not known.
+    NaN, fewer than ``k`` records and ``k`` below 2 raise ``ValueError``. Many records take minutes.
 
     >>> import bistochastic as bs
     >>> incomes = [20.0, 21.0, 50.0, 22.0, 52.0, 51.0, 90.0]
@@ -184,40 +243,28 @@ def microaggregate(X: object, *, k: int, progress: Progress = None) -> Microaggr
     >>> bool((m.average(np.array(incomes), order=found.order) == found.values).all())
     True
     """
-    k = _core.as_whole("k", k, 2)
-    with watched("making classes", progress, ends=True):
-        columns, shape = numbers_by_name("X", X)
-        if not columns:
-            raise Refused("X", "have at least one column", "none")
-        _core.require_memory("X", shape[0], len(columns), 8)
-        rows = np.stack([column.astype(np.float64) for column in columns.values()], axis=1)
-        found = _group(rows, [_NUMBER] * len(columns), k)
-        means = _core.class_means(rows, found.classes, found.sizes)
-    centroids = means[:, 0] if len(shape) == 1 else means
+    k, given = _core.as_whole("k", k, 2), _vector_or_table("X", X)
+    columns = given.reshape(len(given), -1)
+    if not columns.shape[1]:
+        raise Refused("X", "have at least one column", "none")
+    _core.require_memory("X", *columns.shape, 8)
+    rows = columns.astype(np.float64)
+    found = _group(rows, [_NUMBER] * rows.shape[1], k)
+    means = _core.class_means(rows, found.classes, found.sizes)
+    centroids = means[:, 0] if given.ndim == 1 else means
     centroids.setflags(write=False)
     return Microaggregation(**vars(found), centroids=centroids)
 
 
-def k_anonymous_classes(
-    columns: Mapping[Any, Any], *, quasi_identifiers: object, k: int, progress: Progress = None
-) -> Classes:
+def k_anonymous_classes(columns: Mapping[Any, Any], *, quasi_identifiers: Names, k: int) -> Classes:
     """Group ``k`` or more records that are similar in columns of any kind into classes.
 
-    ``columns`` maps names to columns: arrays or lists. ``quasi_identifiers`` names those
-    that others may know of a person. The type of a column decides how it counts:
-
-    ===========  ====================================  =========================================
-    a column of  is                                    two records differ by
-    ===========  ====================================  =========================================
-    numbers      numbers, dates                        the difference, in standard deviations
-    nominal      strings, booleans, anything else      0 if they are equal, else 1
-    ordinal      values whose categories you list      the difference of ranks, from 0 to 1
-    ===========  ====================================  =========================================
-
-    To override this, give a dictionary: ``{"zip": "nominal", "school": ["none", "primary",
-    "degree"]}`` treats numbers as names, and strings as an ordered scale. The squares of the
+    ``columns`` maps names to columns: arrays or lists. ``quasi_identifiers`` names those that
+    others may know of a person. Numbers and dates differ by their difference in standard
+    deviations; strings, booleans and anything else by 0 if they are equal, else 1. So write numbers
+    as strings if only equality counts, and an ordered scale as ranks. The squares of the
     differences are added up. Classes are found as in :func:`microaggregate`, and hold ``k`` to ``2k
-    - 1`` records. ``progress``: see :func:`microaggregate`.
+    - 1`` records.
 
     Classes do not protect anything themselves. Hide values inside them, as :func:`anatomize` does,
     or as the matrix ``bs.blocks(found.sizes)`` does for the records in the order ``found.order``.
@@ -225,30 +272,25 @@ def k_anonymous_classes(
     >>> import bistochastic as bs
     >>> people = {
     ...     "age": [25, 62, 27, 60, 26, 61],
-    ...     "school": ["degree", "none", "degree", "primary", "primary", "none"],
+    ...     "town": ["A", "B", "A", "B", "A", "A"],
     ... }
-    >>> scale = ["none", "primary", "degree"]
-    >>> found = bs.masking.k_anonymous_classes(
-    ...     people, quasi_identifiers={"age": "number", "school": scale}, k=3
-    ... )
+    >>> found = bs.masking.k_anonymous_classes(people, quasi_identifiers=["age", "town"], k=3)
     >>> found.classes
     array([0, 1, 0, 1, 0, 1])
     """
     k = _core.as_whole("k", k, 2)
-    with watched("making classes", progress, ends=True):
-        return _of_columns(read_columns("columns", columns), quasi_identifiers, k)
+    return _of_columns(_columns(columns), quasi_identifiers, k)
 
 
 def anatomize(
     columns: Mapping[Any, Any],
     *,
-    quasi_identifiers: object,
-    sensitive: object,
+    quasi_identifiers: Names,
+    sensitive: Names,
     k: int,
     l: int | None = None,  # noqa: E741
     key: Key | None = None,
     stream: str | None = None,
-    progress: Progress = None,
 ) -> Anatomy:
     """Divide a table in two: people with their classes, and classes with their sensitive values.
 
@@ -275,7 +317,7 @@ def anatomize(
     knows one of them may find the others.
 
     With a ``key``, ``stream`` names its use, and the same table gives the same result. Anyone with
-    the key can join the two tables again. ``progress``: see :func:`microaggregate`.
+    the key can join the two tables again.
 
     >>> import bistochastic as bs
     >>> people = {
@@ -300,40 +342,110 @@ def anatomize(
     ... ).bounds
     {'illness': 0.5}
     """
-    with watched("making classes", progress, ends=True):
-        k = _core.as_whole("k", k, 2)
-        read = read_columns("columns", columns)
-        records = len(next(iter(read.values())))
-        known = _named("quasi_identifiers", quasi_identifiers, read)
-        hidden = _named("sensitive", sensitive, read)
-        for i, name in enumerate(hidden):
-            if name in known:
-                must = "name other columns than `quasi_identifiers`"
-                raise Refused("sensitive", must, f"one of them at position {i}")
-        if _CLASS in (*known, *hidden):
-            must = f"have no {_CLASS!r} among those that are named"
-            raise Refused("columns", must, "one, which the tables have too")
-        if records < k:
-            raise Refused("k", f"be at most the number of records, {records}", k)
-        plain = {name: _values(title("columns", name), read[name]) for name in [*known, *hidden]}
-        codes = {name: _coded(title("columns", name), each) for name, each in plain.items()}
-        found = None
-        if l is not None:
-            l = _core.as_whole("l", l, 2)  # noqa: E741
-            _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
-        else:
-            found = _of_columns(read, quasi_identifiers, k).classes
-        joined = np.concatenate(list(codes.values()))
-        classes, rows, others = _core.anatomy(records, joined, found, k, l, key, stream)
-        sizes = np.bincount(classes)
-        one = {**{name: plain[name][rows] for name in known}, _CLASS: classes[rows]}
-        other = {_CLASS: classes[others], **{name: plain[name][others] for name in hidden}}
-        bounds = {}
-        for name in hidden:
-            values = int(codes[name].max()) + 1
-            pairs, counts = np.unique(classes * values + codes[name], return_counts=True)
-            bounds[name] = float((counts / sizes[pairs // values]).max())
-        return Anatomy(one, other, bounds, records, len(sizes), k, l)
+    k = _core.as_whole("k", k, 2)
+    read = _columns(columns)
+    records = len(next(iter(read.values())))
+    known = _named("quasi_identifiers", quasi_identifiers, read)
+    hidden = _named("sensitive", sensitive, read)
+    for i, name in enumerate(hidden):
+        if name in known:
+            must = "name other columns than `quasi_identifiers`"
+            raise Refused("sensitive", must, f"one of them at position {i}")
+    if _CLASS in (*known, *hidden):
+        must = f"have no {_CLASS!r} among those that are named"
+        raise Refused("columns", must, "one, which the tables have too")
+    if records < k:
+        raise Refused("k", f"be at most the number of records, {records}", k)
+    plain = {name: _values(_title(name), read[name]) for name in [*known, *hidden]}
+    codes = {name: _coded(_title(name), each) for name, each in plain.items()}
+    found = None
+    if l is not None:
+        l = _core.as_whole("l", l, 2)  # noqa: E741
+        _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
+    else:
+        found = _of_columns(read, quasi_identifiers, k).classes
+    joined = np.concatenate(list(codes.values()))
+    classes, rows, others = _core.anatomy(records, joined, found, k, l, key, stream)
+    sizes = np.bincount(classes)
+    one = {**{name: plain[name][rows] for name in known}, _CLASS: classes[rows]}
+    other = {_CLASS: classes[others], **{name: plain[name][others] for name in hidden}}
+    bounds = {}
+    for name in hidden:
+        values = int(codes[name].max()) + 1
+        pairs, counts = np.unique(classes * values + codes[name], return_counts=True)
+        bounds[name] = float((counts / sizes[pairs // values]).max())
+    return Anatomy(one, other, bounds, records, len(sizes), k, l)
+
+
+def reverse_map(x: ArrayLike, y: ArrayLike) -> ReverseMap:
+    """Compute ``z``, the original in the order of the masked values, and the residual ``y - z``.
+
+    ``x`` is the original and ``y`` the masked version, record by record: vectors, or tables, which
+    are treated column by column. ``z[i]`` is the value of ``x`` with the same rank as ``y[i]``
+    (Appendix A.2 of the paper). So any masking is a permutation, ``x`` to ``z``, followed by a
+    residual that does not change any rank. If the residual is small, only the permutation protects.
+
+    Records with equal ``y`` are ordered by ``x``, so ties never look like protection. A release
+    that has the values of the original in another order is its own ``z``.
+
+    >>> import bistochastic as bs
+    >>> incomes = [20_000, 31_000, 54_000, 90_000]
+    >>> masked = [20_500, 90_100, 31_000, 53_900]
+    >>> found = bs.masking.reverse_map(incomes, masked)
+    >>> found.z, found.residual
+    (array([20000, 90000, 31000, 54000]), array([ 500.,  100.,    0., -100.]))
+    """
+    original, masked = _same_shape(x, y)
+    z = _reverse(original, masked)
+    return ReverseMap(z, masked.astype(np.float64) - z)
+
+
+def permutation_distance(x: ArrayLike, y: ArrayLike) -> PermutationDistance:
+    """Compute by how many ranks masking moved each record: ``|rank(x[i]) - rank(z[i])|``.
+
+    :func:`reverse_map` explains ``x``, ``y`` and ``z``. Equal values have the mean of their ranks,
+    in ``x`` and in ``z``: a record whose value did not change was not moved, and the order of the
+    file does not matter. Print the result for quantiles, or call
+    :meth:`PermutationDistance.quantile`.
+
+    >>> import bistochastic as bs
+    >>> found = bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20])
+    >>> found
+    <PermutationDistance: 4 records, median 0.75 ranks>
+    >>> found.distances
+    array([0. , 1.5, 0. , 1.5])
+    """
+    original, masked = _same_shape(x, y)
+    both = np.stack([original, _reverse(original, masked)]).reshape(2, len(original), -1)
+    distances = np.empty(both.shape[1:])
+    for j, ordered in enumerate(np.sort(both[0], axis=0).T):
+        # Twice the mean rank of equal values, less 1.
+        left, right = (np.searchsorted(ordered, both[:, :, j], side) for side in ("left", "right"))
+        distances[:, j] = np.abs(np.diff(left + right, axis=0)[0]) / 2
+    return PermutationDistance(distances.reshape(original.shape))
+
+
+def _reverse(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    z = np.empty_like(x)
+    # The last key is the first to count; the sort is stable.
+    np.put_along_axis(z, np.lexsort((x, y), axis=0), np.sort(x, axis=0), axis=0)
+    return z
+
+
+def _same_shape(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    original, masked = _vector_or_table("x", x), _vector_or_table("y", y)
+    if original.shape != masked.shape:
+        raise Refused("y", f"have the shape of `x`, {original.shape}", masked.shape)
+    if not original.size:
+        raise Refused("x", "hold at least one number", "none")
+    return original, masked
+
+
+def _vector_or_table(name: str, given: object) -> np.ndarray:
+    plain = arguments.finite(name, _MUST, given)
+    if plain.ndim not in (1, 2):
+        raise Refused(name, "have one or two axes", plain.ndim)
+    return plain
 
 
 def _group(rows: Array, kinds: list[int], k: int) -> Classes:
@@ -353,41 +465,18 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
 def _of_columns(columns: Mapping[Hashable, Any], quasi_identifiers: object, k: int) -> Classes:
     names = _named("quasi_identifiers", quasi_identifiers, columns)
     _core.require_memory("columns", len(columns[names[0]]), len(names), 8)
-    ways = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {}
-    axes = [_scaled(title("columns", name), columns[name], ways.get(name)) for name in names]
-    rows = np.stack([axis.astype(np.float64) for axis, _ in axes], axis=1)
-    return _group(rows, [kind for _, kind in axes], k)
-
-
-def _scaled(name: str, column: Any, how: object) -> tuple[np.ndarray, int]:
-    plain = _values(name, column)
-    if how is not None and not isinstance(how, str):
-        levels = arguments.items("quasi_identifiers", "list categories", how)
-        return _on_scale(name, plain, levels), _SCALED
-    if how is not None:
-        arguments.one_of("quasi_identifiers", how, ("number", "nominal"))
-    if plain.dtype.kind in "mM":
-        plain = plain.astype(np.int64)
-    if how == "number" or (how is None and plain.dtype.kind in "iuf"):
-        return finite(name, plain).astype(np.float64), _NUMBER
-    codes = _coded(name, plain)
-    return codes, int(codes.max(initial=0)) + 1
-
-
-def _on_scale(name: str, plain: np.ndarray, levels: list[object]) -> Array:
-    must = "hold the categories that are listed for it"
-    try:
-        ranks = {level: i for i, level in enumerate(levels)}
-    except TypeError:
-        raise RefusedType(name, must, "a list of categories that cannot be compared") from None
-    if len(ranks) != len(levels) or not levels:
-        got = "a category twice" if levels else "no categories"
-        raise Refused(name, f"{must}, each once", got)
-    given = (x if isinstance(x, Hashable) else None for x in plain.tolist())
-    found = np.array([ranks.get(value, -1) for value in given])
-    if (found < 0).any():
-        raise Refused(name, must, f"an undeclared one at position {int((found < 0).argmax())}")
-    return found / max(len(levels) - 1, 1)
+    axes, kinds = [], []
+    for name in names:
+        plain = _values(_title(name), columns[name])
+        if plain.dtype.kind in "iufmM":
+            numbers = plain.astype(np.int64) if plain.dtype.kind in "mM" else plain
+            axes.append(arguments.finite(_title(name), _MUST, numbers).astype(np.float64))
+            kinds.append(_NUMBER)
+        else:
+            codes = _coded(_title(name), plain)
+            axes.append(codes.astype(np.float64))
+            kinds.append(int(codes.max(initial=0)) + 1)
+    return _group(np.stack(axes, axis=1), kinds, k)
 
 
 def _refuse_frequent(codes: Wholes, columns: int, k: int, l: int) -> None:  # noqa: E741
@@ -403,18 +492,36 @@ def _refuse_frequent(codes: Wholes, columns: int, k: int, l: int) -> None:  # no
         raise Refused("l", f"be at most {n // most}, since each class has a value once", got)
 
 
+def _columns(given: object) -> Mapping[Hashable, Any]:
+    """Read a mapping of names to columns of one length."""
+    must = "map names to columns"
+    if not isinstance(given, Mapping):
+        raise RefusedType("columns", must, type(given).__name__)
+    try:
+        lengths = {len(column) for column in given.values()}
+    except TypeError:
+        raise RefusedType("columns", must, "a column without a length") from None
+    if len(lengths) != 1:
+        got = f"{min(lengths)} and {max(lengths)}" if lengths else "none"
+        raise Refused("columns", f"{must} of one length", got)
+    return given
+
+
+def _title(name: object) -> str:
+    """Name a column in a sentence, if its name is a string or a number."""
+    return f"columns[{shown(repr(name)) if type(name) in (str, int) else '...'}]"
+
+
 def _values(name: str, column: Any) -> np.ndarray:
     """Read a column as an array with one axis and nothing missing."""
     if isinstance(column, list | tuple) and not {int, float}.issuperset(map(type, column)):
         # NumPy would convert numbers that are next to strings to strings.
         found = np.fromiter(column, dtype=object, count=len(column))
     else:
-        found = single(name, arguments.array(name, "be a column of values", column))
-    if found.dtype.kind == "O":
-        items = (item is None or (isinstance(item, float) and item != item) for item in found)
-        refuse(name, "missing values", np.fromiter(items, dtype=bool, count=len(found)))
-    elif found.dtype.kind in "fmM":
-        refuse(name, "missing values", np.isnan(found))
+        found = arguments.array(name, "be a column of values", column)
+    if found.ndim != 1:
+        raise Refused(name, "hold one value for each record", f"{found.ndim} axes")
+    arguments.refuse(name, "missing values", arguments.lost(found))
     # Another type is all that a dtype may say of a column.
     return found if found.dtype.metadata is None else found.astype(found.dtype.str)
 
@@ -434,18 +541,14 @@ def _coded(name: str, column: np.ndarray) -> Wholes:
 
 
 def _named(argument: str, given: object, columns: Mapping[Hashable, object]) -> list[Hashable]:
-    must, single = "name columns", isinstance(given, str | int)
-    names = [given] if single else arguments.items(argument, must, given, unordered=True)
+    must, alone = "name columns", isinstance(given, str | int)
+    names = [given] if alone else arguments.items(argument, must, given, unordered=True)
     if not names:
         raise Refused(argument, must, "none")
     for i, name in enumerate(names):
-        try:
-            known, again = name in columns, name in names[:i]
-        except (TypeError, ValueError):
-            known = again = False
-        if not known:
+        if not isinstance(name, Hashable) or name not in columns:
             got = shown(repr(name)) if type(name) is str else type(name).__name__
             raise Refused(argument, must, f"{got} at position {i}")
-        if again:
+        if name in names[:i]:
             raise Refused(argument, f"{must}, each once", f"one again at position {i}")
     return names

@@ -82,20 +82,23 @@ def _written(value: Any) -> object:
 
 def from_json(text: str) -> Matrix:
     """Read the matrix of :meth:`bistochastic.Matrix.from_json`."""
-    if not isinstance(text, str):
-        raise RefusedType("text", "be JSON as text", type(text).__name__)
-    return read(Here(parsed(text, _DEEPEST)))
+    return read(parsed(text))
+
+
+def headed(here: Here, form: str, needed: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
+    """Check the names of the fields, the format and its version."""
+    here.keys(("format", "version", *needed), more)
+    if here["format"].value != form:
+        raise here["format"].refuse(f'be "{form}"')
+    version = here["version"]
+    if isinstance(version.value, bool) or version.value != VERSION:
+        raise version.refuse(f"be {VERSION}")
 
 
 def read(here: Here) -> Matrix:
     """Read the matrix at this place of a file."""
     laws = ("family", "parameters")
-    here.keys(("format", "version", *laws), ("requested", "parts"))
-    if here["format"].value != FORMAT:
-        raise here["format"].refuse(f'be "{FORMAT}"')
-    version = here["version"]
-    if isinstance(version.value, bool) or version.value != VERSION:
-        raise version.refuse(f"be {VERSION}")
+    headed(here, FORMAT, laws, ("requested", "parts"))
     listed = here["parts"].items("be a list of matrices") if "parts" in here else []
     made: list[Matrix] = []
     held: set[int] = set()
@@ -209,19 +212,22 @@ def _finite(digits: str) -> float | _Odd:
     return float(digits) if math.isfinite(float(digits)) else _Odd("a number beyond all floats")
 
 
-def parsed(text: str, deepest: int) -> Any:
+def parsed(text: object) -> Here:
     """Parse a string; mark what JSON or Python accepts and no field may hold."""
+    if not isinstance(text, str):
+        raise RefusedType("text", "be JSON as text", type(text).__name__)
     depth = 0
     here = Here(text)
     for mark in _MARKS.finditer(text):
         first = mark[0][0]
         depth += 1 if first in "[{" else -1 if first in "]}" else 0
-        if depth > deepest:
-            got = f"more than {deepest} levels at character {mark.start()}"
+        if depth > _DEEPEST:
+            got = f"more than {_DEEPEST} levels at character {mark.start()}"
             raise here.refuse("hold lists and objects as deep as the format has them", got)
     read = partial(json.loads, object_pairs_hook=_object, parse_constant=_Odd, parse_float=_finite)
     try:
-        return read(text, parse_int=_few_digits) if _MANY_DIGITS.search(text) else read(text)
+        many = _MANY_DIGITS.search(text)
+        return Here(read(text, parse_int=_few_digits) if many else read(text))
     except json.JSONDecodeError as error:
         end = error.pos >= len(text.rstrip())
         at = f"a fault in line {error.lineno}, column {error.colno}"
@@ -325,7 +331,8 @@ def _table(here: Here) -> np.ndarray:
     return np.array(rows, dtype=np.int64)
 
 
-def _ratio(here: Here) -> Fraction:
+def ratio(here: Here) -> Fraction:
+    """Read a fraction."""
     found = _RATIO.fullmatch(here.value) if isinstance(here.value, str) else None
     if not found:
         raise here.refuse('be a fraction as text, as in "1/3"')
@@ -343,7 +350,7 @@ def _request(here: Here) -> int | float | Fraction:
     if isinstance(given, str) and _WHOLE.fullmatch(given) and int(given) < 2**127:
         return int(given)
     if isinstance(given, str) and _RATIO.fullmatch(given):
-        fraction = _ratio(here)
+        fraction = ratio(here)
         if max(fraction.numerator, fraction.denominator) < 2**127:
             return fraction
     raise here.refuse("be a number, a fraction as text or inf")
@@ -359,6 +366,6 @@ _READ: dict[str, Callable[[Here], object]] = {
     "wholes": _row,
     "alphas": lambda here: (_row if isinstance(here.value, list) else _whole)(here),
     "table": _table,
-    "fraction": _ratio,
-    "fractions": lambda here: [_ratio(item) for item in here.items("be a list of fractions")],
+    "fraction": ratio,
+    "fractions": lambda here: [ratio(item) for item in here.items("be a list of fractions")],
 }

@@ -25,13 +25,19 @@ from bistochastic.structure import (
     Kron,
     Mixture,
     Product,
+    Stochastic,
     Swap,
     Vector,
+    asked,
     axes,
     classes,
     composition,
     even_kernel,
     first_row,
+    has_rows,
+    notes_of,
+    parts_in,
+    place_of,
     steps,
     swap,
     targets,
@@ -285,6 +291,36 @@ class _Tridiagonal(Operator):
         return self.size - self._lines.within([LEAST] * 4)[0]
 
 
+@dataclass(frozen=True, eq=False)
+class _Dense(Operator):
+    """An array whose rows sum to 1, with its inverse."""
+
+    entries: Array
+
+    @cached
+    def _values(self) -> Array:
+        values = np.linalg.svd(self.entries, compute_uv=False)
+        return np.where(values > 2.0**-49 * len(values), values / values[0], 0.0)
+
+    @cached
+    def least(self) -> float:
+        return float(self._values[-1])
+
+    @cached
+    def rank(self) -> int:
+        return int(np.count_nonzero(self._values))
+
+    @cached
+    def _inverse(self) -> Array:
+        return np.asarray(interruptible(len(self.entries), np.linalg.inv, self.entries))
+
+    def apply(self, rows: Array, back: bool) -> Array:
+        return rows @ (self.entries.T if back else self.entries)
+
+    def solve(self, rows: Array, back: bool) -> Array:
+        return rows @ (self._inverse.T if back else self._inverse)
+
+
 @dataclass(frozen=True)
 class Spectrum:
     """Eigenvalues in a basis that other matrices share.
@@ -361,23 +397,23 @@ class _Spectral(Operator):
         return out
 
 
-def _kept(matrix: Matrix, name: str, make: Callable[[Matrix], T]) -> T:
+def _kept(matrix: Stochastic, name: str, make: Callable[[Stochastic], T]) -> T:
     """Return what was found out about a matrix before; a composite may hold one many times."""
-    notes = _core.notes(matrix)
+    notes = notes_of(matrix)
     if name not in notes:
         notes[name] = make(matrix)
     found: T = notes[name]
     return found
 
 
-def spectrum(matrix: Matrix) -> Spectrum | None:
+def spectrum(matrix: Stochastic) -> Spectrum | None:
     """Return the eigenvalues, if a transform that other matrices share makes it diagonal."""
     return _kept(matrix, "spectrum", _spectrum)
 
 
-def _spectrum(matrix: Matrix) -> Spectrum | None:
+def _spectrum(matrix: Stochastic) -> Spectrum | None:
     size = matrix.size
-    if (two := _core.structure_of(matrix, "two values")) is not None:
+    if (two := asked(matrix, "two values")) is not None:
         return Spectrum("flat", np.array([two[2]]))
     if (row := first_row(matrix)) is not None:
         return Spectrum("cyclic", np.fft.rfft(row.shares())) if size <= _LARGEST else None
@@ -393,7 +429,7 @@ def _spectrum(matrix: Matrix) -> Spectrum | None:
     return None if made is None or isinstance(made, Kron) else _joined(matrix, made)
 
 
-def _joined(matrix: Matrix, made: Composition) -> Spectrum | None:
+def _joined(matrix: Stochastic, made: Composition) -> Spectrum | None:
     """Join the eigenvalues of a mixture or a product number by number, if they share a basis."""
     found = [spectrum(part) for part in made.parts]
     parts = [each for each in found if each is not None]
@@ -407,27 +443,29 @@ def _joined(matrix: Matrix, made: Composition) -> Spectrum | None:
     # Every factor's eigenvalue is off by a rounding, and in a power those add up: one next to 1,
     # raised to a large power, may be anything.
     exact = all(part.basis == "flat" and part.values[0] in (0, 1) for part in parts)
-    if _core.parts_in(matrix) > _ROUNDINGS and not exact:
+    if parts_in(matrix) > _ROUNDINGS and not exact:
         return None
     return Spectrum(basis, math.prod(values[1:], start=values[0]))
 
 
-def basis(matrix: Matrix) -> Basis | None:
+def basis(matrix: Stochastic) -> Basis | None:
     """Say which transform makes the matrix diagonal; None if none is known."""
     found = spectrum(matrix)
     return None if found is None else found.basis
 
 
-def operator(matrix: Matrix) -> Operator | None:
+def operator(matrix: Stochastic) -> Operator | None:
     """Return the matrix as a linear map, if its structure gives a short way."""
     return _kept(matrix, "operator", _operator)
 
 
-def _operator(matrix: Matrix) -> Operator | None:
+def _operator(matrix: Stochastic) -> Operator | None:
     size = matrix.size
+    if not isinstance(matrix, Matrix):
+        return _Dense(matrix.to_dense()) if has_rows(matrix) else None
     if (runs := classes(matrix)) is not None:
         return _Means(runs)
-    if (two := _core.structure_of(matrix, "two values")) is not None:
+    if (two := asked(matrix, "two values")) is not None:
         return _Flat(size, two[2], two[1])
     if (to := targets(matrix)) is not None:
         return _Moved(to)
@@ -443,7 +481,7 @@ def _operator(matrix: Matrix) -> Operator | None:
     return _Spectral(size, found)
 
 
-def _table(matrix: Matrix, inverse: bool) -> Array | None:
+def _table(matrix: Stochastic, inverse: bool) -> Array | None:
     """Return a matrix as an array, if that is the shortest way for an axis of its size."""
     if matrix.size > _SHORT:
         return None
@@ -457,7 +495,7 @@ def _table(matrix: Matrix, inverse: bool) -> Array | None:
     return own * np.eye(matrix.size) + (1 - own) / matrix.size
 
 
-def rest_of_uniform(matrix: Matrix) -> tuple[float, Matrix] | None:
+def rest_of_uniform(matrix: Stochastic) -> tuple[float, Matrix] | None:
     """Return the weight and the part of a mixture beside perfect secrecy, if there is only one."""
     made = composition(matrix)
     if not isinstance(made, Mixture) or len(made.parts) < 2:
@@ -477,21 +515,21 @@ class Through:
     """
 
     def __init__(
-        self, matrix: Matrix, dense: Callable[[Matrix, Array, bool], Array] | None = None
+        self, matrix: Stochastic, dense: Callable[[Stochastic, Array, bool], Array] | None = None
     ) -> None:
         self.inverse, self._dense = dense is not None, dense
-        self.asked: list[Matrix] = []
+        self.asked: list[Stochastic] = []
         self._known: dict[int, Run] = {}
         self.apply = self._of(matrix)
 
-    def _of(self, matrix: Matrix, *, asked: bool = True) -> Run:
+    def _of(self, matrix: Stochastic, *, asked: bool = True) -> Run:
         """Compile a matrix. A product within a product is not asked for itself."""
-        place = _core.identity_of(matrix)
+        place = place_of(matrix)
         if place not in self._known:
             self._known[place] = self._compiled(matrix, asked=asked)
         return self._known[place]
 
-    def _compiled(self, matrix: Matrix, *, asked: bool) -> Run:
+    def _compiled(self, matrix: Stochastic, *, asked: bool) -> Run:
         made, own = composition(matrix), operator(matrix)
         if self.inverse and (asked if own is None and made is not None else _is_singular(own)):
             self.asked.append(matrix)
@@ -512,7 +550,7 @@ class Through:
         entries = matrix.to_dense()
         return lambda rows, back: rows @ (entries.T if back else entries)
 
-    def _kron(self, kron: Matrix) -> Run:
+    def _kron(self, kron: Stochastic) -> Run:
         """Compile an axis at a time; small ones that follow each other are one array together."""
         done: list[tuple[int, Any]] = []
         for matrix in axes(kron):
@@ -533,13 +571,13 @@ def _is_singular(own: Operator | None) -> bool:
     return own is not None and own.is_singular
 
 
-def _is_product(matrix: Matrix) -> bool:
+def _is_product(matrix: Stochastic) -> bool:
     return operator(matrix) is None and isinstance(composition(matrix), Product)
 
 
-def _is_crowded(matrix: Matrix) -> bool:
+def _is_crowded(matrix: Stochastic) -> bool:
     """Whether there are too many parts, so that the matrix is better written down."""
-    parts, size = _core.parts_in(matrix), matrix.size
+    parts, size = parts_in(matrix), matrix.size
     if parts > _MANY and size > _WRITTEN:
         raise Refused("matrix", f"hold at most {_MANY} parts to be taken one by one", parts)
     return parts > _FEW and size <= _WRITTEN

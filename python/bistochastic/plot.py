@@ -1,10 +1,9 @@
 """Pictures for papers: a matrix, an estimate, and families at the same beta.
 
-It needs the extra ``plot`` (matplotlib), which is imported only when a picture is drawn. Every
-function returns the matplotlib ``Figure``: ``bs.plot.tradeoff(12).savefig("tradeoff.png")``. A
-notebook shows it after ``%matplotlib inline``. Pyplot is not used, so no window opens and no figure
-stays in memory. ``axes=`` draws into axes of your own. The pictures can be read in grey: lines also
-differ by marker and style.
+It needs the extra ``plot`` (matplotlib). Every function returns the matplotlib ``Figure``:
+``bs.plot.tradeoff(12).savefig("tradeoff.png")``. A notebook shows it after ``%matplotlib inline``.
+Pyplot is not used, so no window opens and no figure stays in memory. ``axes=`` draws into axes of
+your own. The pictures can be read in grey: lines also differ by marker and style.
 
 >>> import bistochastic as bs
 >>> figure = bs.plot.tradeoff(12, betas=[0.5], against=["truthfulness", "epsilon"])
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from bistochastic import _core
-from bistochastic.arguments import items
+from bistochastic.arguments import Several, items, one_of
 from bistochastic.choose.compare import BETAS, Make, Point, by_name, makers, numbers, points
 from bistochastic.choose.compare import tradeoff as points_of
 from bistochastic.errors import Refused, RefusedType
@@ -62,7 +61,11 @@ _MOST, _NUMBERED, _LABELLED, _CELLS = 4096, 12, 30, 200
 
 
 def heatmap(
-    matrix: Matrix, *, scale: str = "linear", categories: object = None, axes: object = None
+    matrix: Matrix,
+    *,
+    scale: Literal["linear", "log"] = "linear",
+    categories: Several[object] | None = None,
+    axes: object = None,
 ) -> Figure:
     """Draw the probabilities of a matrix as colours: true categories down, reported ones across.
 
@@ -71,8 +74,7 @@ def heatmap(
     * ``scale`` is ``"linear"`` or ``"log"``. A logarithmic scale distinguishes small entries, but
       blurs a matrix that is mostly truthful. All entries below a millionth of the largest share its
       lightest colour.
-    * ``categories`` are their names, in the order of their codes. With more than 30 categories only
-      some are shown.
+    * ``categories`` are their names, in the order of their codes. Only about 30 are shown.
     * ``axes`` are matplotlib axes to draw into. Without them a figure is made.
 
     Numbers are written into the cells up to 12 categories. At most 4096 categories are accepted.
@@ -91,24 +93,18 @@ def heatmap(
     n = matrix.size
     if n > _MOST:
         raise Refused("matrix", f"have at most {_MOST} categories for a heat map", n)
-    if not isinstance(scale, str) or scale not in ("linear", "log"):
-        got = repr(scale) if isinstance(scale, str) else type(scale).__name__
-        raise Refused("scale", 'be "linear" or "log"', got)
-    names: list[str] | None = None
-    if categories is not None:
-        must = f"hold {n} names, one for each category"
-        if isinstance(categories, str):
-            raise RefusedType("categories", must, "str")
-        names = [str(each) for each in items("categories", must, categories)]
-        if len(names) != n:
-            raise Refused("categories", must, len(names))
+    log, must = one_of("scale", scale, ("linear", "log")) == "log", f"hold {n} names"
+    if isinstance(categories, str):
+        raise RefusedType("categories", must, "str")
+    listed = range(n) if categories is None else items("categories", must, categories)
+    if len(listed) != n:
+        raise Refused("categories", must, len(listed))
     (ax,) = _axes_for(axes, 6.4, 5.6)
     import matplotlib as mpl
     from matplotlib.colors import ListedColormap, LogNorm, Normalize
-    from matplotlib.ticker import MaxNLocator
 
     dense = matrix.to_dense()
-    most, log = float(dense.max()), scale == "log"
+    most = float(dense.max())
     floor = max(float(dense[dense > 0].min()), most * 1e-6)
     norm: Normalize = LogNorm(min(floor, most / 10), most) if log else Normalize(0.0, most)
     # Blue without its palest fifth, so white is left for 0; dark is likely, in grey, too.
@@ -127,18 +123,22 @@ def heatmap(
         # 0 and 1 stand only for what is never and what is always reported.
         words = f"{p:g}" if p in (0, 1) else f"{min(p, 0.99):.2f}"[1:] if p >= 0.005 else "<.01"
         ax.text(v, u, words, ha="center", va="center", color=colour, fontsize="small")
-    if names is not None:
-        every = -(-n // _LABELLED)
-        # Long names would run into each other below the picture.
-        upright = 90 if max(map(len, names)) > 3 else 0
-        ax.set_xticks(range(0, n, every), names[::every], rotation=upright, fontsize="small")
-        ax.set_yticks(range(0, n, every), names[::every], fontsize="small")
-    for axis in (ax.xaxis, ax.yaxis) if names is None else ():
-        axis.set_major_locator(MaxNLocator(integer=True, nbins=12 if n <= 12 else 8, min_n_ticks=1))
+    every = -(-n // (_LABELLED if categories is not None else _NUMBERED))
+    names = [str(each) for each in listed[::every]]
+    # Long names would run into each other below the picture.
+    upright = 90 if max(map(len, names)) > 3 else 0
+    ax.set_xticks(range(0, n, every), names, rotation=upright, fontsize="small")
+    ax.set_yticks(range(0, n, every), names, fontsize="small")
     ax.set_xlabel("reported")
     ax.set_ylabel("true")
     # The colour bar says what infinite means, so the title need not.
-    ax.set_title(_title(matrix), loc="left", fontsize="medium")
+    lead, top = ("", "") if matrix.is_exact else ("at least ", "at most ")
+    noun = "category" if n == 1 else "categories"
+    infinite = math.isinf(matrix.epsilon)
+    epsilon = "infinite" if infinite else f"{top}{up(matrix.epsilon, _DIGITS)}"
+    said = f"beta {lead}{down(matrix.beta, _DIGITS)}, epsilon {epsilon}"
+    title = f"{spoken(matrix.family)}, {n:,} {noun}\n{said}"
+    ax.set_title(title, loc="left", fontsize="medium")
     return _figure_of(ax)
 
 
@@ -173,9 +173,6 @@ def estimate(estimate: Estimate, *, axes: object = None) -> Figure:
     ax.set_ylim(cells - 0.5, -0.5)
     ax.set_xlabel("proportion")
     ax.plot(estimate.reports, range(cells), "x", color=COLOURS[1], markersize=7, label="reported")
-    if estimate._is_quick and (notes := estimate._remarks()):
-        ax.text(0, -0.16, "\n".join(notes), fontsize="small", color=_QUIET, va="top",
-                transform=ax.transAxes)  # fmt: skip
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=3, frameon=False,
               fontsize="small")  # fmt: skip
     return _finished(ax, estimate._title(), grid="x", left=False)
@@ -197,18 +194,15 @@ def tradeoff(
     ``"standard_error"``, ``"expected_cost"``. Points are at the stated beta.
 
     The last panel is for ordered categories: how many steps a reported category is from the true
-    one on average. A family whose false reported values are near misses does better there.
+    one on average.
 
     * An infinite epsilon is drawn at the top edge. An epsilon of 0 is not drawn: the scale is
       logarithmic.
-    * Epsilon is flat near 36 if the rarest reported values have probability 2^-53, the smallest
-      possible.
     * If a family cannot reach some beta, the legend says its largest beta.
-    * A singular matrix leaves a gap among the standard errors.
-    * The dotted line among the standard errors is the error without any protection.
+    * A singular matrix leaves a gap among the standard errors. The dotted line there is the error
+      without any protection.
 
-    ``axes`` are as many matplotlib axes as panels. Without them a figure is made, two panels wide
-    from four panels on.
+    ``axes`` are as many matplotlib axes as panels. Without them a figure is made.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.tradeoff(12, betas=[0.3, 0.6, 0.9])
@@ -219,16 +213,12 @@ def tradeoff(
     standard error: low is useful
     mean distance: low is useful
     """
-    must = f"hold names out of {', '.join(_PANELS)}"
-    single = isinstance(against, str)
+    must, single = f"hold names out of {', '.join(_PANELS)}", isinstance(against, str)
     panels = [against] if single else items("against", must, against, unordered=True)
-    for name in panels:
-        if not isinstance(name, str):
-            raise RefusedType("against", must, type(name).__name__)
-        if name not in _PANELS:
-            raise Refused("against", must, f"{name!r}")
     if not panels:
-        raise Refused("against", "hold at least one name", "none")
+        raise Refused("against", must, "none")
+    for name in panels:
+        one_of("against", name, _PANELS)
     columns = len(panels) if len(panels) < 4 else 2
     rows = -(-len(panels) // columns)
     width = 3.1 * max(columns, 1.5) * (1 if rows == 1 else 1.2)
@@ -309,9 +299,9 @@ def choices(
 
     Three panels: the mean distance between reported and true categories by epsilon, the same by
     beta, and the standard error of a proportion by epsilon with :func:`difference_set`. A dot marks
-    the best family. Lines that coincide are drawn with different widths. ``size`` is at most 4,096,
-    since every matrix is measured. ``epsilons``, ``betas`` and ``records`` replace the usual ones,
-    ``axes`` are three matplotlib axes to draw into.
+    the best family. Lines that coincide are drawn with different widths. ``size`` is at most 4096.
+    ``epsilons``, ``betas`` and ``records`` replace the usual ones, ``axes`` are three matplotlib
+    axes to draw into.
 
     >>> import bistochastic as bs
     >>> figure = bs.plot.choices(8, epsilons=[1, 2], betas=[0.3, 0.6])
@@ -404,7 +394,7 @@ def _axes_for(
 
 
 def _finished(ax: Axes, words: str, *, grid: Literal["x", "both"], left: bool = True) -> Figure:
-    """Draw a title, a quiet grid behind the numbers and no frame; return the figure of the axes."""
+    """Draw a title, a quiet grid behind the numbers and no frame; return the figure."""
     ax.set_title(words, loc="left", fontsize="medium")
     ax.grid(axis=grid, color="#dddddd", linewidth=0.8)
     ax.set_axisbelow(True)
@@ -412,15 +402,6 @@ def _finished(ax: Axes, words: str, *, grid: Literal["x", "both"], left: bool = 
     if not left:
         ax.tick_params(axis="y", length=0)
     return _figure_of(ax)
-
-
-def _title(matrix: Matrix) -> str:
-    lead, top = ("", "") if matrix.is_exact else ("at least ", "at most ")
-    noun = "category" if matrix.size == 1 else "categories"
-    infinite = math.isinf(matrix.epsilon)
-    epsilon = "epsilon " + ("infinite" if infinite else f"{top}{up(matrix.epsilon, _DIGITS)}")
-    name = f"{spoken(matrix.family)}, {matrix.size:,} {noun}"
-    return f"{name}\nbeta {lead}{down(matrix.beta, _DIGITS)}, {epsilon}"
 
 
 def _figure_of(ax: Axes) -> Figure:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TextIO, TypeVar, cast
+from typing import TypeVar, cast
 
 from bistochastic.errors import RefusedType
 
@@ -33,29 +33,48 @@ _INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
 
 @contextmanager
 def watched(
-    what: str,
-    progress: object = None,
-    *,
-    words: Callable[[float], str] | None = None,
-    ends: bool = False,
+    what: str, progress: object = None, *, words: Callable[[float], str] | None = None
 ) -> Iterator[Told | None]:
     """Give the function that the work ``what`` calls with its share, or None.
 
     ``progress`` is the caller's: a function is called, and nothing is shown; False shows nothing;
     None shows a line after two seconds, True at once, if there is a place for one. With ``words``
-    the number is not a share, and is shown in these words. With ``ends`` a function is called with
-    1 at the end, for work that cannot say more.
+    the number is not a share, and is shown in these words.
     """
     given = asked(progress)
-    line = None if callable(given) or _INSIDE.get() else _line(what, given, words)
-    try:
+    if callable(given):
         with quiet():
-            yield given if callable(given) else None if line is None else line.tell
-    finally:
-        if line is not None:
-            line.write("")
-    if callable(given) and ends:
-        given(1.0)
+            yield given
+        return
+    with quiet() as inside:
+        if inside or given is False or not _has_place(given is True):
+            yield None
+            return
+        start = time.monotonic()
+        next_look, width = start + (0.0 if given else DELAY), 0
+
+        def write(text: str) -> None:
+            nonlocal width
+            # A terminal that went away must not end the work.
+            with suppress(OSError, ValueError):
+                sys.stderr.write(f"\r{' ' * width}\r{text}")
+                sys.stderr.flush()
+            width = len(text)
+
+        def tell(share: float) -> None:
+            nonlocal next_look
+            now = time.monotonic()
+            if now >= next_look:
+                next_look = now + _STEP
+                far = f"{share:.0%}" if words is None else f"({words(share)})"
+                minutes, seconds = divmod(int(now - start), 60)
+                write(f"{what} {far}, {minutes}:{seconds:02d}")
+
+        try:
+            yield tell
+        finally:
+            if width:
+                write("")
 
 
 @contextmanager
@@ -85,50 +104,18 @@ def asked(progress: object) -> Progress:
     raise RefusedType("progress", "be a function, True, False or None", type(progress).__name__)
 
 
-class _Line:
-    """One line that is written over while the work goes on, and is gone at the end."""
-
-    def __init__(
-        self, what: str, stream: TextIO, delay: float, words: Callable[[float], str] | None
-    ) -> None:
-        self._what, self._stream, self._words = what, stream, words
-        self._start = time.monotonic()
-        self._next, self._width = self._start + delay, 0
-
-    def tell(self, share: float) -> None:
-        """Write how far the work is, unless it was written just now."""
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _STEP
-            far = f"{100 * share:.0f}%" if self._words is None else f"({self._words(share)})"
-            minutes, seconds = divmod(int(now - self._start), 60)
-            self.write(f"{self._what} {far}, {minutes}:{seconds:02d}")
-
-    def write(self, text: str) -> None:
-        """Write over what was written before."""
-        # A terminal that went away must not end the work.
-        with suppress(OSError, ValueError):
-            if text or self._width:
-                self._stream.write(f"\r{' ' * self._width}\r{text}")
-                self._stream.flush()
-        self._width = len(text)
-
-
-def _line(what: str, asked: object, words: Callable[[float], str] | None) -> _Line | None:
-    """Make a line, if there is a terminal or a notebook that shows it."""
-    # Other threads and processes may have a screen of their own, or none.
+def _has_place(wanted: bool) -> bool:
+    """Whether stderr is a terminal; unless wanted, threads and child processes have none."""
     module = sys.modules.get("multiprocessing.process")
     child = module is not None and module.parent_process() is not None
-    own = threading.current_thread() is threading.main_thread() and not child
-    if asked is False or not (asked or own):
-        return None
-    # A kernel of IPython is a notebook.
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    notebook = getattr(shell, "kernel", None) is not None
+    if not wanted and (child or threading.current_thread() is not threading.main_thread()):
+        return False
+    # The output of a notebook's cell is a terminal that does not say so.
+    if "ipykernel" in sys.modules:
+        return True
     with suppress(AttributeError, ValueError):
-        if notebook or (sys.stderr.isatty() and os.environ.get("TERM") != "dumb"):
-            return _Line(what, sys.stderr, 0.0 if asked else DELAY, words)
-    return None
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return False
 
 
 def interruptible(size: int, call: Callable[..., T], *arguments: object) -> T:

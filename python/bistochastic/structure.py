@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,24 +23,53 @@ from bistochastic import _core
 from bistochastic.arguments import Array
 from bistochastic.matrix import Matrix
 
+if TYPE_CHECKING:
+    from bistochastic.channel import Channel
+
 Counts = NDArray[np.int64]
+Stochastic: TypeAlias = "Matrix | Channel"
+"""What estimators take. A :class:`Channel` has no structure but the parts of a joint one."""
 
 __all__ = [
     "ClassRuns", "Composition", "Kron", "Mixture", "Product", "Swap", "Vector", "axes", "by_parts",
-    "classes", "composition", "counts", "even_kernel", "first_row", "is_certain", "is_uniform",
-    "shift_invariant", "steps", "swap", "targets", "true_codes", "two_valued", "wide_factors",
+    "classes", "composition", "counts", "even_kernel", "first_row", "forced", "is_certain",
+    "is_uniform", "shift_invariant", "steps", "swap", "targets", "true_codes", "two_valued",
+    "wide_factors",
 ]  # fmt: skip
 
 T = TypeVar("T")
+M = TypeVar("M", bound="Matrix | Channel")
 
-# Questions that the core answers itself.
-has_rows = _core.has_rows
-"""Whether a matrix is stored row by row, without any structure."""
 counts_rank = _core.counts_rank
 """Whether the rank comes from integers, not from singular values in doubles."""
 
 
-def two_valued(matrix: Matrix) -> tuple[float, float] | None:
+def asked(matrix: Stochastic, what: str) -> Any:
+    """Ask the core for a structure."""
+    return _core.structure_of(matrix, what) if isinstance(matrix, Matrix) else None
+
+
+def place_of(matrix: Stochastic) -> int:
+    """Return a number that is the same for equal parts of a composite."""
+    return _core.identity_of(matrix) if isinstance(matrix, Matrix) else id(matrix)
+
+
+def notes_of(matrix: Stochastic) -> dict[str, Any]:
+    """Return what the linear maps have found out about a matrix."""
+    return _core.notes(matrix) if isinstance(matrix, Matrix) else matrix.notes
+
+
+def parts_in(matrix: Stochastic) -> int:
+    """Count the parts of a composite, and theirs."""
+    return _core.parts_in(matrix) if isinstance(matrix, Matrix) else len(matrix.parts)
+
+
+def has_rows(matrix: Stochastic) -> bool:
+    """Whether a matrix is stored row by row, without any structure."""
+    return _core.has_rows(matrix) if isinstance(matrix, Matrix) else not matrix.parts
+
+
+def two_valued(matrix: Stochastic) -> tuple[float, float] | None:
     """Return the entry on the diagonal and the entry everywhere else, if there are only these two.
 
     Identity, perfect secrecy and randomized response have them; one category has ``(1.0, 0.0)``.
@@ -49,32 +78,44 @@ def two_valued(matrix: Matrix) -> tuple[float, float] | None:
     >>> bs.structure.two_valued(bs.randomized_response(3, keep=0.5))
     (0.5, 0.25)
     """
-    found = _core.structure_of(matrix, "two values")
+    found = asked(matrix, "two values")
     return None if found is None else (found[0], found[1])
 
 
-def is_certain(matrix: Matrix) -> bool:
+def forced(matrix: Stochastic) -> tuple[float, Array] | None:
+    """Return the probability of the truth, and those of answers that do not depend on it.
+
+    Only of a :class:`bistochastic.Channel` of one column; all its reports are one or the other.
+
+    >>> import bistochastic as bs
+    >>> bs.structure.forced(bs.Channel(warner=0.75))
+    (0.5, array([0.25, 0.25]))
+    """
+    return None if isinstance(matrix, Matrix) else matrix.answers
+
+
+def is_certain(matrix: Stochastic) -> bool:
     """Whether every true category has one reported category.
 
     >>> import bistochastic as bs
     >>> bs.structure.is_certain(bs.permutation([1, 0])), bs.structure.is_certain(bs.uniform(2))
     (True, False)
     """
-    return _core.is_certain(matrix)
+    return isinstance(matrix, Matrix) and _core.is_certain(matrix)
 
 
-def targets(matrix: Matrix) -> Counts | None:
+def targets(matrix: Stochastic) -> Counts | None:
     """Return the code that each code is reported as; also None if all stay and none are stored.
 
     >>> import bistochastic as bs
     >>> bs.structure.targets(bs.permutation([1, 2, 0]))
     array([1, 2, 0])
     """
-    found: Counts | None = _core.structure_of(matrix, "targets")
+    found: Counts | None = asked(matrix, "targets")
     return found
 
 
-def counts(matrix: Matrix) -> Counts | None:
+def counts(matrix: Stochastic) -> Counts | None:
     """Return the integers of a matrix that is stored row by row, all out of one total.
 
     >>> import bistochastic as bs
@@ -83,7 +124,7 @@ def counts(matrix: Matrix) -> Counts | None:
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
-    found: Counts | None = _core.structure_of(matrix, "counts")
+    found: Counts | None = asked(matrix, "counts")
     return found
 
 
@@ -132,14 +173,17 @@ class Product:
 Composition: TypeAlias = Kron | Mixture | Product
 
 
-def composition(matrix: Matrix) -> Composition | None:
+def composition(matrix: Stochastic) -> Composition | None:
     """Return how a composite is put together.
 
     >>> import bistochastic as bs
     >>> bs.structure.composition(bs.uniform(6)) is None
     True
     """
-    found = _core.structure_of(matrix, "composition")
+    if not isinstance(matrix, Matrix):
+        # Its parts may be channels, which types do not say.
+        return Kron(cast("tuple[Matrix, ...]", matrix.parts)) if matrix.parts else None
+    found = asked(matrix, "composition")
     if found is None:
         return None
     kind, weights, parts = found
@@ -170,7 +214,7 @@ def wide_factors(kron: Kron) -> list[Matrix]:
         kron = inner
 
 
-def axes(matrix: Matrix) -> list[Matrix]:
+def axes(matrix: M) -> list[M]:
     """List the matrices of the axes of a joint table, including those of a kron inside a kron.
 
     Axes with one category are left out, because there may be very many.
@@ -180,8 +224,8 @@ def axes(matrix: Matrix) -> list[Matrix]:
     >>> [axis.size for axis in bs.structure.axes(bs.kron(inner, bs.uniform(4)))]
     [2, 3, 4]
     """
-    found = []
-    stack = [matrix]
+    found: list[M] = []
+    stack: list[Any] = [matrix]
     while stack:
         here = stack.pop()
         if here.size > 1:
@@ -193,7 +237,7 @@ def axes(matrix: Matrix) -> list[Matrix]:
     return found
 
 
-def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
+def true_codes(matrix: Stochastic) -> NDArray[np.intp] | slice:
     """Return the codes that can be true, as an index: all, unless some are only reported.
 
     >>> import bistochastic as bs, numpy as np
@@ -208,7 +252,7 @@ def true_codes(matrix: Matrix) -> NDArray[np.intp] | slice:
     return np.ravel_multi_index(each, [part.size for part in parts]).reshape(-1)
 
 
-def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]) -> T:
+def by_parts(matrix: Stochastic, value: Callable[[Any, Callable[[Any], T]], T]) -> T:
     """Compute ``value(matrix, found)``; ``found`` computes the value of each distinct part once.
 
     >>> import bistochastic as bs
@@ -220,8 +264,8 @@ def by_parts(matrix: Matrix, value: Callable[[Matrix, Callable[[Matrix], T]], T]
     """
     known: dict[int, T] = {}
 
-    def found(part: Matrix) -> T:
-        key = _core.identity_of(part)
+    def found(part: Stochastic) -> T:
+        key = place_of(part)
         if key not in known:
             known[key] = value(part, found)
         return known[key]
@@ -290,18 +334,18 @@ class ClassRuns:
         return np.cumsum(each) - each
 
 
-def classes(matrix: Matrix) -> ClassRuns | None:
+def classes(matrix: Stochastic) -> ClassRuns | None:
     """Find the classes inside which nothing is revealed; one code per class for the identity.
 
     >>> import bistochastic as bs
     >>> bs.structure.classes(bs.k_anonymous(6, k=3)).number
     2
     """
-    found = _core.structure_of(matrix, "classes")
+    found = asked(matrix, "classes")
     return None if found is None else ClassRuns(*found)
 
 
-def is_uniform(matrix: Matrix) -> bool:
+def is_uniform(matrix: Stochastic) -> bool:
     """Whether each reported value is equally likely for all true values, if it is quick to see.
 
     >>> import bistochastic as bs
@@ -329,12 +373,12 @@ class Vector:
         return np.asarray(self.counts / self.total)
 
 
-def _counted(kind: str, matrix: Matrix) -> Vector | None:
-    found = _core.structure_of(matrix, kind)
+def _counted(kind: str, matrix: Stochastic) -> Vector | None:
+    found = asked(matrix, kind)
     return None if found is None else Vector(*found)
 
 
-def first_row(matrix: Matrix) -> Vector | None:
+def first_row(matrix: Stochastic) -> Vector | None:
     """Return the first row, if the others are stored as shifts of it.
 
     >>> import bistochastic as bs
@@ -344,7 +388,7 @@ def first_row(matrix: Matrix) -> Vector | None:
     return _counted("first row", matrix)
 
 
-def even_kernel(matrix: Matrix) -> Vector | None:
+def even_kernel(matrix: Stochastic) -> Vector | None:
     """Return ``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale.
 
     >>> import bistochastic as bs
@@ -354,7 +398,7 @@ def even_kernel(matrix: Matrix) -> Vector | None:
     return _counted("kernel", matrix)
 
 
-def steps(matrix: Matrix) -> Vector | None:
+def steps(matrix: Stochastic) -> Vector | None:
     """Return the probabilities of a step between neighbours, one or one per pair.
 
     No step is longer.
@@ -380,18 +424,18 @@ class Swap:
     keep: Fraction
 
 
-def swap(matrix: Matrix) -> Swap | None:
+def swap(matrix: Stochastic) -> Swap | None:
     """Return the two codes that may change places, while all others stay.
 
     >>> import bistochastic as bs
     >>> bs.structure.swap(bs.uniform(4)) is None
     True
     """
-    found = _core.structure_of(matrix, "swap")
+    found = asked(matrix, "swap")
     return None if found is None else Swap(found[0], found[1], Fraction(*found[2:]))
 
 
-def shift_invariant(matrix: Matrix) -> bool:
+def shift_invariant(matrix: Stochastic) -> bool:
     """Whether all rows are shifts of the first, also of a composite of such matrices.
 
     >>> import bistochastic as bs

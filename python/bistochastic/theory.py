@@ -6,10 +6,9 @@ By Hardy, Littlewood and Polya (Theorem 2) this holds exactly if ``q = P^T p`` f
 ``P``.
 
 Hence a bistochastic matrix **never decreases** uncertainty: ``p`` majorizes ``P^T p``, and every
-entropy of ``P^T p`` is at least the entropy of ``p``. It does not always increase uncertainty. No
-``P`` changes the uniform histogram. ``blocks`` do not change a histogram that is constant on their
-classes. All this is about the histogram of a column, not about what a reported value reveals of one
-person.
+entropy of ``P^T p`` is at least the entropy of ``p``. It may stay the same: no ``P`` changes the
+uniform histogram. All this is about the histogram of a column, not about what a reported value
+reveals of one person.
 
 >>> import bistochastic as bs
 >>> bs.theory.majorizes([3, 1], [2, 2])
@@ -27,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from bistochastic import _core, arguments, families
+from bistochastic import arguments, families
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown
 from bistochastic.matrix import Matrix
@@ -40,8 +39,6 @@ __all__ = ["TTransforms", "majorizes", "t_transforms"]
 # Floats may be apart by the sum of the absolute values over this: well above what summing
 # proportions leaves behind, well below what a histogram of people can show.
 _SLACK = 10**12
-# With the products of pairs they are the 64 different matrices that a composite may hold.
-_FACTORS = 33
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,15 +80,10 @@ class TTransforms(Shown):
         given = _numbers_in("p", p)
         if len(given) != len(self.targets):
             raise Refused("p", f"hold {len(self.targets)} numbers", len(given))
-        found = self._carry([Fraction(z) for z in given], Fraction)
-        return [z if z.denominator > 1 else z.numerator for z in found]
-
-    def _carry(self, given: list[Any], kind: type[float | Fraction]) -> list[Any]:
-        x = [given[u] for u in sorted(range(len(given)), key=self.targets.__getitem__)]
+        x = [Fraction(given[u]) for u in sorted(range(len(given)), key=self.targets.__getitem__)]
         for i, j, keep in self.steps:
-            stay, go = kind(keep), kind(1 - keep)
-            x[i], x[j] = stay * x[i] + go * x[j], go * x[i] + stay * x[j]
-        return x
+            x[i], x[j] = keep * x[i] + (1 - keep) * x[j], (1 - keep) * x[i] + keep * x[j]
+        return [z if z.denominator > 1 else z.numerator for z in x]
 
     def matrices(self) -> list[Matrix]:
         """List the matrices in order. If codes are relabelled, a permutation comes first.
@@ -108,20 +100,14 @@ class TTransforms(Shown):
         ]
 
     def to_matrix(self) -> Matrix:
-        """Return the bistochastic matrix: the product of :meth:`matrices`.
-
-        Beyond 33 of them it is computed in doubles, as :func:`dense`.
+        """Return the bistochastic matrix: the product of :meth:`matrices`, at most 33 of them.
 
         >>> import bistochastic as bs
         >>> bs.theory.t_transforms([3, 1], [2, 2]).to_matrix().to_dense()
         array([[0.5, 0.5],
                [0.5, 0.5]])
         """
-        size = len(self.targets)
-        if len(self.steps) + self.relabels > _FACTORS:
-            _core.require_memory("to_matrix", size, size, 8)
-            return families.dense(np.array(self._carry(list(np.eye(size)), float)).T)
-        factors = self.matrices() or [families.identity(size)]
+        factors = self.matrices() or [families.identity(len(self.targets))]
         # Pairs of pairs, since composites nest only so deep.
         while len(factors) > 1:
             odd = factors[len(factors) & ~1 :]
@@ -229,27 +215,18 @@ def _against(x: list[int], y: list[int], floats: bool) -> str:
 
 def _numbers_in(name: str, given: Any, exact: bool = False) -> list[Number]:
     if not isinstance(given, list | tuple):
-        must = "hold numbers in one row"
-        plain = arguments.array(name, must, given, by_code=True)
-        if plain.ndim != 1 or plain.dtype.kind not in "iufO":
-            got = plain.dtype.name if plain.ndim == 1 else f"{plain.ndim} axes"
-            raise RefusedType(name, must, got)
+        plain = arguments.array(name, "hold numbers in one row", given, by_code=True)
+        if plain.ndim != 1:
+            raise RefusedType(name, "hold numbers in one row", f"{plain.ndim} axes")
         given = plain.tolist()
     if not given:
         raise Refused(name, "hold at least one number", "none")
-    found: list[Number] = []
-    for at, z in enumerate(given):
-        if isinstance(z, float | np.floating):
-            if not isfinite(z):
-                got = "NaN" if z != z else f"{z:g}"
-                raise Refused(name, "hold finite numbers", f"{got} at {at}")
-            if exact:
-                raise RefusedType(name, "hold integers or fractions", f"float at {at}")
-            z = float(z)
-        elif isinstance(z, int | np.integer) and not isinstance(z, bool | np.timedelta64):
-            # A timedelta is an integer type of NumPy, too.
-            z = int(z)
-        elif not isinstance(z, Fraction):
+    found = [z.item() if isinstance(z, np.generic) else z for z in given]
+    for at, z in enumerate(found):
+        if isinstance(z, bool) or not isinstance(z, int | float | Fraction):
             raise RefusedType(name, "hold numbers", f"{type(z).__name__} at {at}")
-        found.append(z)
+        if isinstance(z, float) and not isfinite(z):
+            raise Refused(name, "hold finite numbers", f"{z:g} at {at}")
+        if isinstance(z, float) and exact:
+            raise RefusedType(name, "hold integers or fractions", f"float at {at}")
     return found

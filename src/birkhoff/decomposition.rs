@@ -9,15 +9,15 @@ use crate::number::lattice::nearest;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
 
-/// A matrix as a sum of permutations.
+/// A matrix as a weighted sum of permutations, largest weights first: what [`Matrix::decompose`] gives.
 #[derive(Debug, Clone)]
 pub struct Decomposition {
-    /// The law that was decomposed.
-    pub matrix: Matrix,
+    /// The matrix that was decomposed.
+    pub(crate) matrix: Matrix,
     /// The sum.
-    pub sum: Sum,
+    pub(crate) sum: Sum,
     /// Whether nothing was left out.
-    pub complete: bool,
+    pub(crate) complete: bool,
 }
 
 /// The terms of a decomposition.
@@ -30,16 +30,12 @@ pub enum Sum {
 }
 
 impl Decomposition {
-    /// Number of terms, below 2^127 for all that are handed out.
-    pub fn terms(&self) -> Option<u128> {
+    /// Number of terms: below 2^127, as whoever joins factors sees to.
+    pub fn terms(&self) -> u128 {
         match &self.sum {
-            Sum::Plain(form) => Some(form.terms().into()),
-            Sum::Kron(_, Some(chosen)) => Some(chosen.len() as u128),
-            Sum::Kron(factors, None) => factors.iter().try_fold(1u128, |product, factor| {
-                product
-                    .checked_mul(factor.terms()?)
-                    .filter(|&terms| terms < 1 << 127)
-            }),
+            Sum::Plain(form) => form.terms().into(),
+            Sum::Kron(_, Some(chosen)) => chosen.len() as u128,
+            Sum::Kron(factors, None) => factors.iter().map(Decomposition::terms).product(),
         }
     }
 
@@ -53,7 +49,7 @@ impl Decomposition {
                     .map_or(j, |chosen| chosen[j as usize].into());
                 let mut parts = Vec::new();
                 for factor in factors.iter().rev() {
-                    let terms = factor.terms().unwrap_or(1).max(1);
+                    let terms = factor.terms().max(1);
                     parts.push(factor.leaves(rest % terms));
                     rest /= terms;
                 }
@@ -63,7 +59,7 @@ impl Decomposition {
     }
 
     /// The weight of term `j` as a product of fractions.
-    pub fn weight(&self, j: u128) -> Vec<(u128, u128)> {
+    pub(crate) fn factors_of_weight(&self, j: u128) -> Vec<(u128, u128)> {
         let leaves = self.leaves(j);
         leaves
             .iter()
@@ -72,13 +68,13 @@ impl Decomposition {
     }
 
     /// The same to 30 digits.
-    pub fn precise_weight(&self, j: u128) -> Dd {
-        let factors = self.weight(j).into_iter();
+    pub(crate) fn precise_weight(&self, j: u128) -> Dd {
+        let factors = self.factors_of_weight(j).into_iter();
         factors.fold(Dd::ONE, |w, (n, d)| w * (Dd::from(n) / Dd::from(d)))
     }
 
     /// The permutation of term `j`.
-    pub fn fill(&self, j: u128, out: &mut [i64]) {
+    pub(crate) fn fill(&self, j: u128, out: &mut [i64]) {
         let leaves = self.leaves(j);
         if let [(form, j)] = leaves[..] {
             return form.fill(j, out);
@@ -101,7 +97,7 @@ impl Decomposition {
     }
 
     /// Entropy of the choice of a term, in bits.
-    pub fn joint_entropy(&self) -> f64 {
+    pub(crate) fn joint_entropy(&self) -> f64 {
         match &self.sum {
             Sum::Plain(form) => form.weights.entropy(),
             Sum::Kron(factors, None) => factors.iter().map(Decomposition::joint_entropy).sum(),
@@ -120,13 +116,13 @@ impl Decomposition {
     ///
     /// # Errors
     /// Fractions that leave 127 bits.
-    pub fn cells(&self) -> Result<Cells, Error> {
+    pub(crate) fn cells(&self) -> Result<Cells, Error> {
         if let Sum::Plain(form) = &self.sum {
             return form.cells();
         }
-        let terms = 0..self.terms().unwrap_or(0);
+        let terms = 0..self.terms();
         let weight = |j| {
-            self.weight(j)
+            self.factors_of_weight(j)
                 .into_iter()
                 .try_fold((1, 1), fractions::multiply)
         };
@@ -139,7 +135,7 @@ impl Decomposition {
     ///
     /// # Errors
     /// Sums that 128 bits do not hold.
-    pub fn doubles(&self) -> Result<Vec<f64>, Error> {
+    pub(crate) fn doubles(&self) -> Result<Vec<f64>, Error> {
         let n = self.matrix.size() as usize;
         let parts: Vec<(usize, Cells)> = if let Sum::Kron(_, Some(_)) = &self.sum {
             vec![(n, self.cells()?)]
@@ -177,7 +173,7 @@ impl Decomposition {
     }
 
     /// Bytes of the smallest unsigned integers, of two at least, that hold all codes.
-    pub fn code_bytes(&self) -> usize {
+    pub(crate) fn code_bytes(&self) -> usize {
         match self.matrix.size() {
             0..=0x1_0000 => 2,
             0x1_0001..=0x1_0000_0000 => 4,
@@ -189,7 +185,7 @@ impl Decomposition {
     ///
     /// # Errors
     /// A matrix that has no counts below 2^63.
-    pub fn residual(&self) -> Result<Option<Matrix>, Error> {
+    pub(crate) fn residual(&self) -> Result<Option<Matrix>, Error> {
         if self.complete {
             return Ok(None);
         }

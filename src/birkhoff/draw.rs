@@ -34,7 +34,7 @@ impl Drawer {
             Sum::Kron(factors, _) => {
                 let parts = factors
                     .iter()
-                    .map(|part| Ok((Drawer::new(part)?, part.terms().unwrap_or(1))));
+                    .map(|part| Ok((Drawer::new(part)?, part.terms())));
                 Ok(Drawer::Kron(parts.collect::<Result<Vec<_>>>()?))
             }
         }

@@ -10,13 +10,10 @@ use crate::system::progress::Progress;
 /// Terms of a kron among which the largest can be chosen.
 const CHOICE: u128 = 1 << 22;
 
-/// Parts of a kron, those held many times so often, each of which is decomposed.
-const PARTS: u64 = 1 << 16;
-
 /// Decompose a kron of `factors`. `share` of the progress is its.
 ///
 /// # Errors
-/// As for its factors; too many parts or terms.
+/// As for its factors; too many terms.
 pub fn decompose(
     matrix: &Matrix,
     factors: &[Matrix],
@@ -24,11 +21,6 @@ pub fn decompose(
     share: f64,
     progress: &Progress,
 ) -> Result<Decomposition> {
-    let parts = matrix.nesting().parts;
-    if parts > PARTS {
-        let must = format!("hold at most {PARTS} parts to decompose each");
-        return Err(Error::value("matrix", must, parts));
-    }
     let each = Options {
         mass: 1.0,
         max_terms: None,
@@ -37,15 +29,18 @@ pub fn decompose(
     let share = share / factors.len() as f64;
     let part = |factor| super::decompose(factor, &each, share, progress);
     let parts = factors.iter().map(part).collect::<Result<Vec<_>>>()?;
+    let counted = parts.iter().map(Decomposition::terms);
+    let terms = counted.fold(1, u128::saturating_mul);
+    if terms >= 1 << 127 {
+        let got = format!("a product of {} counts above that", factors.len());
+        let must = "have fewer than 2^127 terms together";
+        return Err(Error::value("matrices", must, got));
+    }
     let mut whole = Decomposition {
         matrix: matrix.clone(),
         sum: Sum::Kron(parts, None),
         complete: true,
     };
-    let terms = whole.terms().ok_or_else(|| {
-        let got = format!("a product of {} counts above that", factors.len());
-        Error::value("matrices", "have fewer than 2^127 terms together", got)
-    })?;
     if options.mass < 1.0 || options.max_terms.is_some_and(|n| u128::from(n) < terms) {
         if terms > CHOICE {
             let must = format!("be left out for a kron of more than {CHOICE} terms");

@@ -14,7 +14,7 @@
 //!
 //! Where to start: [`decompose`], then [`bottleneck`].
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::law::parameters::Value;
 use crate::law::{self, Law, Matrix};
 use crate::system::memory::Gather;
@@ -46,15 +46,71 @@ use listed::Listed;
 use random::Random;
 use terms::{Permutations, Terms, Weights, units_for};
 
-/// What is asked of a decomposition.
-#[derive(Debug, Clone, Copy)]
+/// What is asked of a decomposition: all of the matrix, by default, in one way.
+///
+/// ```
+/// use bistochastic::Options;
+/// let most = Options::default().mass(0.9)?.max_terms(100)?;
+/// assert!(most.restarts(0).is_err());
+/// # Ok::<(), bistochastic::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
+    mass: f64,
+    max_terms: Option<u64>,
+    restarts: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            mass: 1.0,
+            max_terms: None,
+            restarts: 1,
+        }
+    }
+}
+
+impl Options {
     /// Stop as soon as the weights sum to this share.
-    pub mass: f64,
+    ///
+    /// # Errors
+    /// Not above 0 and at most 1.
+    pub fn mass(self, mass: f64) -> Result<Self> {
+        match mass > 0.0 && mass <= 1.0 {
+            true => Ok(Options { mass, ..self }),
+            false => Err(Error::value("mass", "be above 0 and at most 1", mass)),
+        }
+    }
+
     /// Stop after this many terms.
-    pub max_terms: Option<u64>,
+    ///
+    /// # Errors
+    /// None.
+    pub fn max_terms(self, terms: u64) -> Result<Self> {
+        let max_terms = Some(terms);
+        match terms {
+            0 => Err(Error::value("max_terms", "be at least 1", terms)),
+            _ => Ok(Options { max_terms, ..self }),
+        }
+    }
+
     /// How many ways are tried, of which the one with the fewest terms is kept.
-    pub restarts: u32,
+    ///
+    /// # Errors
+    /// Not from 1 to 65,536.
+    pub fn restarts(self, restarts: u32) -> Result<Self> {
+        match restarts {
+            1..=0x1_0000 => Ok(Options { restarts, ..self }),
+            _ => Err(Error::value("restarts", "be from 1 to 65536", restarts)),
+        }
+    }
+
+    /// What enters the derivation of random words for the terms. No option is negative, so -1 is one that was not given.
+    pub(crate) fn numbers(&self) -> [i128; 3] {
+        let terms = self.max_terms.map_or(-1, i128::from);
+        [self.mass.to_bits().into(), terms, self.restarts.into()]
+    }
 }
 
 /// When an engine stops early.
@@ -133,7 +189,7 @@ fn search(
     share: f64,
     progress: &Progress,
 ) -> Terms {
-    let restarts = options.restarts.max(1);
+    let restarts = options.restarts;
     let share = share / f64::from(restarts);
     let size = counts.size;
     let small = restarts == 1 || counts.values.len() < 16;

@@ -55,7 +55,6 @@ pub fn dense(counts: &Counts) -> Result<Matrix> {
 }
 
 fn small_enough(matrix: &Matrix) -> Result<usize> {
-    matrix.check_written()?;
     let (size, name) = (matrix.size(), matrix.name());
     if size > MAX_SIZE {
         let must = format!("be at most {MAX_SIZE} to decompose a {name} entry by entry");

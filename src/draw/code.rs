@@ -106,9 +106,6 @@ pub enum ByWidth<A, B, C, D> {
     Eight(D),
 }
 
-/// Codes to be read.
-pub type Given<'a> = ByWidth<&'a [u8], &'a [u16], &'a [u32], &'a [u64]>;
-
 /// Codes to be written.
 pub type Codes<'a> = ByWidth<&'a mut [u8], &'a mut [u16], &'a mut [u32], &'a mut [u64]>;
 

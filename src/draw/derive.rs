@@ -35,6 +35,7 @@ macro_rules! purposes {
 
         impl Purpose {
             /// All of them, for tests that no two meet.
+            #[cfg(test)]
             pub const ALL: &[Purpose] = &[$(Purpose::$purpose),*];
 
             /// The name that is hashed.

@@ -1,10 +1,7 @@
-//! Composites: how they are nested, and their bits, epsilon and truthfulness.
-
-use std::collections::HashSet;
+//! Composites: their bits, epsilon and truthfulness.
 
 use crate::error::{Error, Result};
 use crate::law::kernel::Kernel;
-use crate::law::matrix::distinct;
 use crate::law::{Law, Matrix};
 use crate::number::bits::Entropy;
 use crate::number::dd::{Dd, RELATIVE_ERROR};
@@ -13,113 +10,6 @@ use crate::number::lattice::nearest;
 use crate::number::logarithms::{self, LogSum};
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
-
-/// Deepest nesting of composites, and most different matrices in one.
-const DEPTH: usize = 16;
-const DIFFERENT: usize = 64;
-
-/// How composites are nested in a matrix, and what that costs. A composite may hold one matrix many times.
-#[derive(Debug, Clone, Copy)]
-pub struct Nesting {
-    /// Levels; 0 for a matrix that is not a composite.
-    depth: usize,
-    /// Matrices in it, those that it holds many times so often, saturating.
-    pub parts: u64,
-    /// Steps to one row, once what is kept is there, saturating.
-    pub row: u128,
-    /// Steps to all that is kept on the way to the first row, each part that is held twice counted once.
-    pub kept: u128,
-    /// The same to take a vector through the matrix.
-    pub through: u128,
-}
-
-impl Nesting {
-    /// Of a matrix that is not a composite.
-    pub(super) fn none(size: u64) -> Self {
-        Nesting {
-            depth: 0,
-            parts: 1,
-            row: size.into(),
-            kept: 0,
-            through: u128::from(size).pow(2),
-        }
-    }
-
-    /// Of `parts`, with the steps that their composite takes.
-    ///
-    /// # Errors
-    /// Nested too deep, or too many different ones.
-    pub(super) fn of(parts: &[Matrix], (row, through): (u128, u128)) -> Result<Self> {
-        let mut nesting = Nesting {
-            depth: 0,
-            parts: 1,
-            row,
-            kept: 0,
-            through,
-        };
-        let mut seen = HashSet::new();
-        for part in parts {
-            let inner = part.nesting();
-            if seen.insert(part.place()) {
-                nesting.kept = nesting.kept.saturating_add(inner.kept);
-            }
-            nesting.depth = nesting.depth.max(inner.depth);
-            nesting.parts = nesting.parts.saturating_add(inner.parts);
-        }
-        nesting.depth += 1;
-        let must =
-            format!("be nested at most {DEPTH} deep, with at most {DIFFERENT} different parts");
-        if nesting.depth > DEPTH {
-            let got = format!("{} levels", nesting.depth);
-            return Err(Error::value("matrices", must, got));
-        }
-        match different(parts) {
-            found if found > DIFFERENT => Err(Error::value(
-                "matrices",
-                must,
-                format!("{found} different parts"),
-            )),
-            _ => Ok(nesting),
-        }
-    }
-
-    /// Whether it has so many parts that they are not asked as often as they are held.
-    pub(super) fn holds_many(&self) -> bool {
-        self.parts > FEW
-    }
-
-    /// Whether a row can be had in `STEPS` steps. It may take fewer if no matrix is held many times.
-    pub fn can_be_written(&self, size: u64) -> bool {
-        self.parts <= FEW || size <= TABLE || self.kept.saturating_add(self.row) <= STEPS
-    }
-
-    /// Whether they can be had in seconds, of a composite of more than a few parts.
-    pub fn is_quick(&self, size: u64) -> bool {
-        let rows = self.row.saturating_mul(size.into());
-        self.parts <= FEW || size <= TABLE || self.kept.saturating_add(rows) <= STEPS
-    }
-}
-
-/// How many different matrices there are among these and in them.
-fn different(parts: &[Matrix]) -> usize {
-    let found = distinct(parts);
-    if found.len() <= DIFFERENT {
-        return found.len();
-    }
-    // Some may have been built twice.
-    let mut digests: HashSet<&[u8; 32]> = HashSet::new();
-    digests.extend(found.into_iter().map(Matrix::digest));
-    digests.len()
-}
-
-/// Parts up to which each is asked as often as it is held.
-const FEW: u64 = 64;
-
-/// Size up to which a composite of more of them keeps its entries.
-pub(super) const TABLE: u64 = 256;
-
-/// Steps that a row may take beyond, and all rows for a measure that can be done without.
-const STEPS: u128 = 1 << 31;
 
 /// Refuse codes that are never true: what is randomized again, or mixed, can be any code.
 ///
@@ -216,7 +106,7 @@ impl Matrix {
     fn measures(&self) -> &Measures {
         self.found().measures.get_or_make(|| match self.law() {
             Law::Product(pair) => {
-                let can = self.is_written() || self.second_rows::<u128>().is_some();
+                let can = self.second_rows::<u128>().is_some();
                 let looked = || can.then(|| entry_by_entry(self)).flatten();
                 looked().unwrap_or_else(|| bounds_of_product(pair))
             }
@@ -234,7 +124,7 @@ impl Matrix {
                 exact: first.is_exact(),
             };
         }
-        let can = self.size() <= SIZE && self.nesting().is_quick(self.size());
+        let can = self.size() <= SIZE;
         let looked = || can.then(|| entry_by_entry(self)).flatten();
         looked().unwrap_or_else(|| bounds_of_mixture(&parts))
     }
@@ -280,7 +170,7 @@ impl Matrix {
             let count = x.diag * y.diag + u128::from(size - 1) * x.off * y.off;
             return nearest(count * (total / (x.total * y.total)), total);
         }
-        if size > 1 << 13 || !self.nesting().is_quick(size) {
+        if size > 1 << 13 {
             return f64::NAN;
         }
         // trace(AB) = trace(BA): columns are taken of the one whose entries are at hand.

@@ -16,9 +16,6 @@ use crate::system::pool;
 pub(crate) trait Cell:
     Copy + Send + Sync + Add<Output = Self> + Mul<Output = Self> + 'static
 {
-    /// Whether nothing is rounded.
-    const EXACT: bool;
-
     /// Certain.
     const ONE: Self;
 
@@ -45,7 +42,6 @@ pub(crate) trait Cell:
 }
 
 impl Cell for u128 {
-    const EXACT: bool = true;
     const ONE: Self = 1;
     const ZERO: Self = 0;
 
@@ -75,7 +71,6 @@ impl Cell for u128 {
 }
 
 impl Cell for Dd {
-    const EXACT: bool = false;
     const ONE: Self = Dd::ONE;
     const ZERO: Self = Dd::ZERO;
 
@@ -95,15 +90,12 @@ impl Cell for Dd {
         Some(1)
     }
 
-    const KEPT: u64 = KEPT;
+    const KEPT: u64 = 1024;
 
     fn kept(found: &Found) -> &Kept<Option<Vec<Self>>> {
         &found.precise
     }
 }
-
-/// Size up to which they are kept to 30 digits.
-pub const KEPT: u64 = 1024;
 
 /// Adds a share of a row to a sum.
 fn add<C: Cell>(sum: &mut [C], share: C, row: &[C]) {
@@ -115,12 +107,8 @@ fn add<C: Cell>(sum: &mut [C], share: C, row: &[C]) {
 impl Matrix {
     /// `Pr(report v | truth u)` as numerator and denominator below 2^127, for `u` and `v` below the
     /// size. `None` if a composite needs larger ones.
-    pub fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
+    pub(crate) fn entry(&self, u: u64, v: u64) -> Option<(u128, u128)> {
         match self.law() {
-            _ if self.is_written() => {
-                let at = (u * self.size() + v) as usize;
-                Some((self.table::<u128>()?[at], self.total()?))
-            }
             Law::Kron(factors) => {
                 let mut digits = digits(factors, u, v);
                 digits.try_fold((1u128, 1u128), |(n, d), (factor, u, v)| {
@@ -146,14 +134,14 @@ impl Matrix {
     /// The same to 30 digits.
     fn precise(&self, u: u64, v: u64) -> Dd {
         match self.law() {
-            Law::Kron(factors) if !self.is_written() => {
+            Law::Kron(factors) => {
                 digits(factors, u, v).fold(Dd::ONE, |p, (factor, u, v)| p * factor.precise(u, v))
             }
-            Law::Mix { .. } if !self.is_written() => (self.shares::<Dd>().into_iter())
+            Law::Mix { .. } => (self.shares::<Dd>().into_iter())
                 .fold(Dd::ZERO, |sum, (share, part)| {
                     sum + share * part.precise(u, v)
                 }),
-            Law::Kron(_) | Law::Mix { .. } | Law::Product(_) => {
+            Law::Product(_) => {
                 let row = self.row::<Dd>(u);
                 row.map_or(Dd::from(f64::NAN), |row| row[v as usize])
             }
@@ -165,7 +153,7 @@ impl Matrix {
     }
 
     /// The same as the nearest double.
-    pub fn probability(&self, u: u64, v: u64) -> f64 {
+    pub(crate) fn probability(&self, u: u64, v: u64) -> f64 {
         match self.entry(u, v) {
             Some((n, d)) => nearest(n, d),
             None => self.precise(u, v).hi,
@@ -173,7 +161,7 @@ impl Matrix {
     }
 
     /// Row `u` as the nearest doubles: from exact counts if there are any, else from 30 digits.
-    pub fn fill_row(&self, u: u64, out: &mut [f64]) {
+    pub(crate) fn fill_row(&self, u: u64, out: &mut [f64]) {
         match self.law() {
             // Entries of factors that are composites take a row each, so that rows are then taken whole.
             Law::Kron(_) if self.wide().all(|factor| !factor.is_composite()) => {
@@ -195,48 +183,6 @@ impl Matrix {
 
     /// Row `u`: counts out of the total, if there is one, or probabilities to 30 digits.
     pub(crate) fn row<C: Cell>(&self, u: u64) -> Option<Vec<C>> {
-        if !self.is_written() {
-            return self.joined_row(u);
-        }
-        let (u, size) = (u as usize, self.size() as usize);
-        let table = self.table::<C>()?;
-        Some(memory::copied(&table[u * size..][..size]))
-    }
-
-    /// Every entry, row after row, found once.
-    fn table<C: Cell>(&self) -> Option<&[C]> {
-        let table = || {
-            C::total_of(self)?;
-            let counted = self.is_written() && !C::EXACT;
-            if let Some(counts) = counted.then(|| self.table::<u128>()).flatten() {
-                let total = self.total()?;
-                return Some(counts.iter().map(|&c| C::entry(c, total, 1)).gather());
-            }
-            // The first row makes the tables of the parts, before going parallel.
-            self.joined_row::<C>(0)?;
-            let size = self.size() as usize;
-            let rows = pool::map(size, size < 64, |u| self.joined_row::<C>(u as u64));
-            let rows = rows.into_iter().collect::<Option<Vec<_>>>()?;
-            Some(rows.into_iter().flatten().gather())
-        };
-        C::kept(self.found()).get_or_make(table).as_deref()
-    }
-
-    /// Whether every entry is kept: of a small composite that holds matrices many times, so that each is asked once.
-    pub(super) fn is_written(&self) -> bool {
-        self.nesting().holds_many() && self.size() <= super::composite::TABLE
-    }
-
-    /// The rows of the second matrix of a product, as every row of the product needs them all, if they can be kept.
-    pub(super) fn second_rows<C: Cell>(&self) -> Option<&[C]> {
-        let size = self.size();
-        let quick = !C::EXACT || self.nesting().is_quick(size);
-        let second = self.law().parts().last()?;
-        (size <= C::KEPT && quick).then(|| second.table()).flatten()
-    }
-
-    /// The same from rows of the parts.
-    fn joined_row<C: Cell>(&self, u: u64) -> Option<Vec<C>> {
         let total = C::total_of(self)?;
         let zeros = || memory::filled(C::ZERO, self.size() as usize);
         match self.law() {
@@ -281,6 +227,26 @@ impl Matrix {
                 Some(row)
             }
         }
+    }
+
+    /// The rows of the second matrix of a product, found once, as every row of the product needs them all; `None` if they
+    /// are too many to be kept.
+    pub(super) fn second_rows<C: Cell>(&self) -> Option<&[C]> {
+        let second = self
+            .law()
+            .parts()
+            .last()
+            .filter(|_| self.size() <= C::KEPT)?;
+        let table = || {
+            C::total_of(second)?;
+            // The first row makes the tables of the parts, before going parallel.
+            second.row::<C>(0)?;
+            let size = second.size() as usize;
+            let rows = pool::map(size, size < 64, |u| second.row::<C>(u as u64));
+            let rows = rows.into_iter().collect::<Option<Vec<_>>>()?;
+            Some(rows.into_iter().flatten().gather())
+        };
+        C::kept(second.found()).get_or_make(table).as_deref()
     }
 
     /// The sum of all rows with a weight each.

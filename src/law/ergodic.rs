@@ -56,16 +56,12 @@ impl Law {
 
 impl Matrix {
     /// Whether [`Matrix::is_ergodic`] was decided, or was too much to look at.
-    pub fn knows_ergodic(&self) -> bool {
+    pub(crate) fn knows_ergodic(&self) -> bool {
         match self.law() {
             Law::Kron(_) => self.wide().all(Matrix::knows_ergodic),
-            Law::Mix { .. } | Law::Product(_) => self.is_looked_at() || self.is_ergodic(),
+            Law::Mix { .. } | Law::Product(_) => self.size() <= SIZE || self.is_ergodic(),
             _ => true,
         }
-    }
-
-    fn is_looked_at(&self) -> bool {
-        self.size() <= SIZE && self.nesting().is_quick(self.size())
     }
 
     pub(super) fn decided_ergodic(&self) -> bool {
@@ -76,7 +72,7 @@ impl Matrix {
             Law::Mix { .. } => {
                 let parts = self.shares::<u128>();
                 let some = parts.iter().any(|(_, part)| part.is_ergodic());
-                some || self.is_looked_at()
+                some || self.size() <= SIZE
                     && self.connects(|u| {
                         let mut seen = memory::filled(false, self.size() as usize);
                         for (_, part) in &parts {
@@ -93,7 +89,7 @@ impl Matrix {
                 if let Some(other) = self.beside_identity() {
                     return other.is_ergodic();
                 }
-                if !self.is_looked_at() {
+                if self.size() > SIZE {
                     return false;
                 }
                 let second = (0..self.size()).map(|w| pair[1].support(w));

@@ -1,7 +1,6 @@
 //! A matrix: a law, its name and parameters, what was asked for, and what was found out about it, each number once.
 
 use std::any::Any;
-use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -10,17 +9,16 @@ use crate::error::{Error, Result};
 use crate::law::composite::{self, Measures};
 use crate::law::families::difference_set::DifferenceSet;
 use crate::law::parameters::{Parameters, Value};
-use crate::law::{Law, Nesting, digest};
+use crate::law::{Law, digest};
 use crate::number::bits::Entropy;
 use crate::number::dd::Dd;
 use crate::system::kept::Kept;
-use crate::system::memory::Gather;
 
 /// A matrix and what was asked for to get it. Equal where family and parameters are.
 #[derive(Debug, Clone)]
 pub struct Matrix {
     /// The request: numbers as given, and how far given vectors moved.
-    pub requested: Vec<(String, Value)>,
+    pub(crate) requested: Vec<(String, Value)>,
     inner: Arc<Inner>,
 }
 
@@ -30,7 +28,9 @@ struct Inner {
     parameters: Parameters,
     law: Law,
     size: u64,
-    nesting: Nesting,
+    /// Levels of composites in each other, and all matrices in it, itself among them.
+    depth: usize,
+    parts: u64,
     /// What is known of truths that are fewer than the codes.
     difference_set: Option<DifferenceSet>,
     found: Found,
@@ -51,32 +51,27 @@ pub(crate) struct Found {
     notes: Kept<Box<dyn Any + Send + Sync>>,
     /// Of a mix or a product.
     pub measures: Kept<Measures>,
-    /// Every entry of a small composite that holds many parts, and of the second matrix of a product.
+    /// Every entry of the second matrix of a product.
     pub counts: Kept<Option<Vec<u128>>>,
     /// The same to 30 digits, if there is no common total.
     pub precise: Kept<Option<Vec<Dd>>>,
 }
 
 impl Matrix {
-    /// The matrix of a law that is no composite.
+    /// The matrix of a law.
     pub(super) fn new(name: &'static str, law: Law, parameters: Parameters) -> Self {
-        let nesting = Nesting::none(law.size());
-        Matrix::nested(name, law, parameters, nesting)
-    }
-
-    /// The matrix of a composite that is nested so.
-    pub(super) fn nested(
-        name: &'static str,
-        law: Law,
-        parameters: Parameters,
-        nesting: Nesting,
-    ) -> Self {
+        let parts = law.parts().iter();
         let inner = Inner {
             name,
             size: law.size(),
+            depth: parts
+                .clone()
+                .map(|part| part.inner.depth + 1)
+                .max()
+                .unwrap_or(0),
+            parts: 1 + parts.map(Matrix::parts).sum::<u64>(),
             parameters,
             law,
-            nesting,
             difference_set: None,
             found: Found::default(),
         };
@@ -84,6 +79,23 @@ impl Matrix {
             inner: Arc::new(inner),
             requested: Vec::new(),
         }
+    }
+
+    /// The matrix of a composite.
+    ///
+    /// # Errors
+    /// Nested too deep, or too many matrices in it.
+    pub(super) fn nested(name: &'static str, law: Law, parameters: Parameters) -> Result<Self> {
+        const DEPTH: usize = 16;
+        const PARTS: u64 = 128;
+        let matrix = Matrix::new(name, law, parameters);
+        let got = match (matrix.inner.depth, matrix.parts()) {
+            (depth, _) if depth > DEPTH => format!("{depth} levels"),
+            (_, parts) if parts > PARTS => format!("{parts} matrices"),
+            _ => return Ok(matrix),
+        };
+        let must = format!("be nested at most {DEPTH} deep, with at most {PARTS} matrices in all");
+        Err(Error::value("matrices", must, got))
     }
 
     /// The matrix of a difference set.
@@ -106,7 +118,7 @@ impl Matrix {
     }
 
     /// Number of codes that can be true. The others are only reported.
-    pub fn true_size(&self) -> u64 {
+    pub(crate) fn true_size(&self) -> u64 {
         match (&self.inner.difference_set, self.law()) {
             (Some(set), _) => set.size,
             (None, Law::Kron(factors)) => factors.iter().map(Matrix::true_size).product(),
@@ -115,32 +127,32 @@ impl Matrix {
     }
 
     /// The realised parameters: [`build`](crate::law::build) with them gives the same matrix again.
-    pub fn parameters(&self) -> &Parameters {
+    pub(crate) fn parameters(&self) -> &Parameters {
         &self.inner.parameters
     }
 
     /// What it is made of.
-    pub fn law(&self) -> &Law {
+    pub(crate) fn law(&self) -> &Law {
         &self.inner.law
     }
 
     /// A total below 2^127 of which every entry is an integer, if there is one.
-    pub fn total(&self) -> Option<u128> {
+    pub(crate) fn total(&self) -> Option<u128> {
         *self.found().total.get_or_make(|| self.law().total())
     }
 
-    /// How composites are nested in it.
-    pub fn nesting(&self) -> Nesting {
-        self.inner.nesting
+    /// How many matrices are in it, those that it holds several times so often, itself among them.
+    pub(crate) fn parts(&self) -> u64 {
+        self.inner.parts
     }
 
     /// Whether it has parts.
-    pub fn is_composite(&self) -> bool {
+    pub(crate) fn is_composite(&self) -> bool {
         !self.law().parts().is_empty()
     }
 
     /// A number that two matrices share just where they are one and the same.
-    pub fn place(&self) -> usize {
+    pub(crate) fn place(&self) -> usize {
         Arc::as_ptr(&self.inner) as usize
     }
 
@@ -173,7 +185,7 @@ impl Matrix {
     }
 
     /// The entropy rate, before it is rounded.
-    pub fn entropy(&self) -> Entropy {
+    pub(crate) fn entropy(&self) -> Entropy {
         let entropy = &self.found().entropy;
         entropy.get_or_make(|| self.measured_entropy()).clone()
     }
@@ -186,108 +198,80 @@ impl Matrix {
     }
 
     /// The mean of the diagonal, to nearest; not a number if it is too much to look at.
-    pub fn truthfulness(&self) -> f64 {
+    pub(crate) fn truthfulness(&self) -> f64 {
         let truthfulness = &self.found().truthfulness;
         *truthfulness.get_or_make(|| self.measured_truthfulness())
     }
 
     /// Whether some power of the matrix is positive: irreducible and aperiodic.
-    pub fn is_ergodic(&self) -> bool {
+    pub(crate) fn is_ergodic(&self) -> bool {
         let is_ergodic = &self.found().is_ergodic;
         *is_ergodic.get_or_make(|| self.decided_ergodic())
     }
 
     /// Codes below this can be given as true. Digits of a joint code are not looked at.
-    pub fn truths(&self) -> u64 {
+    pub(crate) fn truths(&self) -> u64 {
         match self.is_composite() {
             true => self.size(),
             false => self.true_size(),
         }
     }
 
-    /// Refuse a composite that cannot be written out.
-    ///
-    /// # Errors
-    /// Parts that are nested in each other so that every row takes too long.
-    pub fn check_written(&self) -> Result<()> {
-        let nesting = self.nesting();
-        if nesting.can_be_written(self.size()) {
-            return Ok(());
+    /// Size up to which all rows take seconds: every row of a product takes as many multiply-adds as it has entries.
+    pub(crate) fn looked_at(&self) -> u64 {
+        fn has_product(m: &Matrix) -> bool {
+            matches!(m.law(), Law::Product(_)) || m.law().parts().iter().any(has_product)
         }
-        // Without sharing there is no more to do than there was to build.
-        if nesting.parts / 4 <= self.below().len() as u64 {
-            return Ok(());
-        }
-        let must = "take at most 2^31 steps to be written out";
-        let got = format!("{} nested parts of {} rows", nesting.parts, self.size());
-        Err(Error::value("matrix", must, got))
+        if has_product(self) { 1024 } else { 4096 }
     }
 
     /// What the caller keeps with it, of one type, made at first use. Every copy of the matrix has it.
     ///
     /// # Panics
     /// Another type is kept.
-    pub fn notes<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
+    pub(crate) fn notes<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
         let notes = self.found().notes.get_or_make(|| Box::new(make()));
         notes.downcast_ref().expect("notes of one type")
     }
 
     /// The distinct matrices in a composite, parts first.
-    pub fn below(&self) -> Vec<&Matrix> {
-        let mut order = distinct(std::slice::from_ref(self));
-        // Last comes this matrix itself.
-        order.pop();
+    pub(crate) fn below(&self) -> Vec<&Matrix> {
+        fn visit<'a>(matrix: &'a Matrix, order: &mut Vec<&'a Matrix>) {
+            for part in matrix.law().parts() {
+                visit(part, order);
+                if order.iter().all(|other| other.place() != part.place()) {
+                    order.push(part);
+                }
+            }
+        }
+        let mut order = Vec::new();
+        visit(self, &mut order);
         order
     }
 
     /// What enters every derivation of random words: a hash of family and parameters.
-    pub fn digest(&self) -> &[u8; 32] {
+    pub(crate) fn digest(&self) -> &[u8; 32] {
         let cell = &self.found().digest;
         cell.get_or_make(|| digest::of(self.name(), self.parameters()))
     }
 
     /// The tables to draw from, built at first use.
-    pub fn sampler(&self) -> &Sampler {
+    pub(crate) fn sampler(&self) -> &Sampler {
         self.found()
             .sampler
             .get_or_make(|| Sampler::new(self.law()))
     }
 
     /// Whether the tables are built already.
-    pub fn has_sampler(&self) -> bool {
+    pub(crate) fn has_sampler(&self) -> bool {
         self.found().sampler.get().is_some()
     }
 }
 
-/// The matrices among these and in them, each once, parts first.
-pub(super) fn distinct(matrices: &[Matrix]) -> Vec<&Matrix> {
-    let mut order = Vec::new();
-    let mut seen = HashSet::new();
-    let mut stack: Vec<(&Matrix, bool)> = matrices.iter().rev().map(|m| (m, false)).gather();
-    while let Some((matrix, opened)) = stack.pop() {
-        if opened {
-            order.push(matrix);
-        } else if seen.insert(matrix.place()) {
-            stack.push((matrix, true));
-            stack.extend(matrix.law().parts().iter().rev().map(|part| (part, false)));
-        }
-    }
-    order
-}
-
 impl PartialEq for Matrix {
     fn eq(&self, other: &Self) -> bool {
-        if Arc::ptr_eq(&self.inner, &other.inner) {
-            return true;
-        }
-        if self.name() != other.name() || self.size() != other.size() {
-            return false;
-        }
-        // Two composites may hold equal parts many times each; their digests are made once a part.
-        match self.is_composite() {
-            true => self.digest() == other.digest(),
-            false => self.parameters() == other.parameters(),
-        }
+        let alike = || self.name() == other.name() && self.parameters() == other.parameters();
+        Arc::ptr_eq(&self.inner, &other.inner) || alike()
     }
 }
 

@@ -7,9 +7,10 @@
 //! | [`registry`], [`parameters`] | every family by name; what a caller may give |
 //! | `families` | one builder each: from parameters to a law |
 //! | `entries` | single entries, rows and sums of rows, exactly and to 30 digits |
-//! | [`lines`] | which lines hold the same numbers: bits, epsilon, truthfulness and the survey of plain laws |
+//! | [`lines`] | which lines hold the same numbers: bits, epsilon and truthfulness of plain laws |
+//! | [`survey`] | what single lines say, in closed form or by looking at every entry |
 //! | `ergodic` | whether some power is positive |
-//! | `composite` | how composites are nested; their bits and epsilon |
+//! | `composite` | the bits, epsilon and truthfulness of composites |
 //! | `kernel` | the measures of a reflected kernel, whose lines all differ |
 //! | [`scaling`] | rows and columns that sum to 1 |
 //! | [`digest`], [`same`] | what enters every derivation; whether two laws are the same |
@@ -19,14 +20,13 @@
 use std::sync::Arc;
 
 use crate::number::lattice::gcd;
-use crate::system::memory::Gather;
 
-#[cfg(test)]
-pub(crate) mod battery;
 mod composite;
 pub mod digest;
 mod entries;
 mod ergodic;
+#[cfg(test)]
+pub(crate) mod examples;
 mod families;
 mod kernel;
 pub mod lines;
@@ -37,7 +37,6 @@ pub mod same;
 pub mod scaling;
 pub mod survey;
 
-pub use composite::Nesting;
 pub use matrix::Matrix;
 pub use registry::{Entry, REGISTRY, build};
 
@@ -142,25 +141,6 @@ impl Alphas {
         match self {
             Alphas::Constant(alpha) => *alpha,
             Alphas::Vector(alphas) => alphas[i as usize] as u64,
-        }
-    }
-
-    /// The numbers that are stored: one for all, or one each.
-    pub fn stored(&self) -> Box<dyn Iterator<Item = u64> + '_> {
-        match self {
-            Alphas::Constant(alpha) => Box::new(std::iter::once(*alpha)),
-            Alphas::Vector(alphas) => Box::new(alphas.iter().map(|&alpha| alpha as u64)),
-        }
-    }
-
-    /// The same number of numbers, each changed alike.
-    pub fn map(&self, change: impl Fn(u64) -> u64) -> Self {
-        match self {
-            Alphas::Constant(alpha) => Alphas::Constant(change(*alpha)),
-            Alphas::Vector(alphas) => {
-                let changed = alphas.iter().map(|&alpha| change(alpha as u64) as i64);
-                Alphas::Vector(changed.gather_shared())
-            }
         }
     }
 }

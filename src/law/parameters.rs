@@ -9,7 +9,7 @@ use crate::number::dd::{Dd, RELATIVE_ERROR};
 use crate::number::lattice::{self, MAX_SIZE};
 use crate::system::memory::Gather;
 
-/// One parameter. Integers and fractions are exact; reals are what floating point asked for.
+/// One parameter of a family. Integers and fractions are exact; doubles are moved to fractions that sum to exactly 1.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// An integer.
@@ -32,7 +32,7 @@ pub enum Value {
 
 impl Value {
     /// What it is, for a sentence.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Value::Whole(_) => "an integer",
             Value::Ratio(..) => "a fraction",

@@ -1,18 +1,12 @@
 //! Whether two matrices have the same probabilities, whatever families wrote them.
 //!
-//! Equal families with equal parameters are the same. Others are compared row by row as exact fractions, up to
-//! [`SIZE`]; nothing goes through doubles.
+//! Equal families with equal parameters are the same. Others are compared row by row as exact fractions, up to a size;
+//! nothing goes through doubles.
 
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::number::lattice::gcd;
 use crate::system::stop;
-
-/// The largest size of matrices that are compared row by row.
-pub const SIZE: u64 = 4096;
-
-/// Steps that all rows may take to compute, those inside of composites included.
-const STEPS: u128 = 1 << 32;
 
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,20 +29,15 @@ pub fn same(a: &Matrix, b: &Matrix) -> Result<Found> {
     if a == b {
         return Ok(Found::Same(true));
     }
-    let steps = |matrix: &Matrix| matrix.nesting().row.saturating_mul(size.into());
-    if size > SIZE || steps(a).saturating_add(steps(b)) > STEPS {
-        let mut places = (0..size.min(SIZE)).flat_map(|v| [(0, v), (v, v)]);
+    let most = a.looked_at().min(b.looked_at());
+    if size > most {
+        let mut places = (0..most).flat_map(|v| [(0, v), (v, v)]);
         let simple = [a, b].iter().all(|m| m.law().parts().is_empty());
         if simple && places.any(|(u, v)| entries_match(a, b, u, v) == Some(false)) {
             return Ok(Found::Same(false));
         }
-        let must = format!("have size {SIZE} at most to be compared row by row");
-        let got = if size > SIZE {
-            size.to_string()
-        } else {
-            "composites whose rows take too long".to_owned()
-        };
-        return Err(Error::value("other", must, got));
+        let must = format!("have size {most} at most to be compared row by row");
+        return Err(Error::value("other", must, size));
     }
     let (Some(s), Some(t)) = (a.total(), b.total()) else {
         return Ok(by_entries(a, b));

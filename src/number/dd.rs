@@ -177,6 +177,7 @@ impl Dd {
     }
 
     /// Absolute value.
+    #[cfg(test)]
     pub fn abs(self) -> Dd {
         if self.hi < 0.0 { -self } else { self }
     }

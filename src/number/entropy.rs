@@ -14,6 +14,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
+use crate::number::bits::max_bits;
 use crate::number::dd::Dd;
 use crate::number::lattice::TOLERANCE;
 use crate::system::memory::{self, Gather};
@@ -219,6 +220,21 @@ pub fn scan_bistochastic(array: &[f64], size: usize) -> Result<(Vec<Scan>, f64)>
         most = most.max(off.abs());
     }
     Ok((rows, most))
+}
+
+/// `-sum of p log2 p / size` of a plain array in row-major order.
+///
+/// # Errors
+/// An entry that is not a non-negative number; a row or column whose sum is off by more than 1e-9.
+pub fn entropy_rate(array: &[f64], size: usize) -> Result<f64> {
+    let (rows, _) = scan_bistochastic(array, size)?;
+    let total = rows
+        .iter()
+        .fold(Dd::ZERO, |sum, r| sum + Dd::from(r.entropy));
+    // The vectorised sum may leave a hair of the wrong sign or above the maximum.
+    Ok((total / Dd::from(size as f64))
+        .hi
+        .clamp(0.0, max_bits(size as u64)))
 }
 
 /// An error that names the first entry of `array` that is not a non-negative number.

@@ -6,4 +6,5 @@ pub mod dd;
 pub mod entropy;
 pub mod lattice;
 pub mod logarithms;
+pub mod metric;
 pub mod tridiagonal;

@@ -76,26 +76,3 @@ pub fn classes(codes: &[u32], values: usize, l: usize, words: &mut impl More) ->
     }
     classes
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::birkhoff::random::Random;
-
-    fn words(seed: u64) -> impl FnMut() -> u64 {
-        let mut random = Random::new(seed);
-        move || random.word()
-    }
-
-    #[test]
-    fn leftover_records_join_any_class_without_their_value() {
-        // Five records of five values in two classes of two: the fifth joins either.
-        let first = |seed| {
-            let found = classes(&[0, 1, 2, 3, 4], 5, 2, &mut words(seed));
-            found.iter().filter(|&&class| class == 0).count()
-        };
-        assert!((0..20).all(|seed| [2, 3].contains(&first(seed))));
-        let many = (0..100).filter(|&seed| first(seed) == 3).count();
-        assert!((20..80).contains(&many), "{many}");
-    }
-}

@@ -123,8 +123,6 @@ for_avx2! {
 pub struct Cloud {
     /// Columns.
     width: usize,
-    /// Cells from which on a search goes to the pool.
-    many: usize,
     /// Coordinates, block by block and in it column by column.
     cells: Vec<f64>,
     /// Their records.
@@ -145,7 +143,6 @@ impl Cloud {
         }
         Cloud {
             width,
-            many: MANY,
             cells,
             records: (0..n as u32).gather(),
             places: (0..n as u32).gather(),
@@ -155,11 +152,6 @@ impl Cloud {
     /// Points that are left.
     pub fn len(&self) -> usize {
         self.records.len()
-    }
-
-    /// Whether none is left.
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
     }
 
     /// Those that are left, in no order.
@@ -217,7 +209,7 @@ impl Cloud {
     fn search(&self, place: &Place, sign: f64, wanted: usize) -> Vec<Found> {
         stop::point();
         let blocks = self.len().div_ceil(BLOCK);
-        if blocks * BLOCK * self.width < self.many {
+        if blocks * BLOCK * self.width < MANY {
             return self.look(place, sign, wanted, 0, blocks);
         }
         let parts = pool::threads().min(blocks);
@@ -241,75 +233,5 @@ impl Cloud {
     pub fn nearest(&self, place: &Place, wanted: usize) -> Vec<u32> {
         let found = self.search(place, 1.0, wanted);
         found.iter().map(|near| near.record).gather()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::birkhoff::random::Random;
-
-    /// Three columns of few values, so that many distances are equal, and one of codes.
-    fn rows(n: usize, values: u64) -> Vec<f64> {
-        let mut random = Random::new(7);
-        let cell = |(i, x): (usize, u64)| (x % if i % 4 == 3 { 5 } else { values }) as f64;
-        let drawn = (0..4 * n).map(|i| (i, random.word() >> 33));
-        drawn.map(cell).collect()
-    }
-
-    fn distance(a: &[f64], b: &[f64], codes: bool) -> f64 {
-        let gaps = (0..3).map(|j| (a[j] - b[j]) * (a[j] - b[j]));
-        let numbers = gaps.fold(0.0, |s, g| s + g);
-        let gap = a[3] - b[3];
-        numbers
-            + if codes {
-                f64::from(u8::from(gap != 0.0))
-            } else {
-                gap * gap
-            }
-    }
-
-    fn agrees_with_every_comparison(n: usize, values: u64, many: usize, codes: bool) {
-        let (rows, levels) = (rows(n, values), [0, 0, 0, if codes { 5 } else { 0 }]);
-        let mut cloud = Cloud::new(&rows, 4);
-        cloud.many = many;
-        let mut place = Place::new(&levels);
-        let mut left: Vec<u32> = (0..n as u32).collect();
-        let mut random = Random::new(3);
-        for _ in 0..n.min(300) {
-            let at = left[random.below(left.len() as u64) as usize];
-            let row = |record: u32| &rows[4 * record as usize..][..4];
-            place.put(row(at));
-            let all: Vec<(f64, u32)> = left
-                .iter()
-                .map(|&record| (distance(row(record), row(at), codes), record))
-                .collect();
-            let far = all.iter().fold(all[0], |best, &one| {
-                let ahead = one.0 > best.0 || (one.0 == best.0 && one.1 < best.1);
-                if ahead { one } else { best }
-            });
-            assert_eq!(cloud.farthest(&place), Some(far.1));
-            let mut sorted = all.clone();
-            sorted.sort_by(|a, b| a.partial_cmp(b).unwrap());
-            let mut want: Vec<u32> = sorted.iter().take(9).map(|one| one.1).collect();
-            let mut near = cloud.nearest(&place, 9);
-            want.sort_unstable();
-            near.sort_unstable();
-            assert_eq!(near, want);
-            for &record in near.iter().take(left.len().saturating_sub(1)) {
-                cloud.remove(record);
-                left.retain(|&one| one != record);
-            }
-            assert_eq!(cloud.len(), left.len());
-        }
-    }
-
-    #[test]
-    fn finds_what_comparing_with_every_point_finds_also_in_parts_on_the_pool() {
-        for (n, values) in [(20, 3), (500, 4), (3000, 1000), (2500, 2)] {
-            for (many, codes) in [(MANY, true), (MANY, false), (0, true), (0, false)] {
-                agrees_with_every_comparison(n, values, many, codes);
-            }
-        }
     }
 }

@@ -92,9 +92,6 @@ impl<'a> Streams<'a> {
     }
 }
 
-/// Parts of a composite, those held many times so often, each of which is drawn from.
-const PARTS: u64 = 1 << 18;
-
 /// Most individuals: places are counted with 32 bits.
 pub const MOST: u64 = u32::MAX as u64;
 
@@ -104,19 +101,14 @@ fn check(matrix: &Matrix) -> Result<usize> {
         let must = format!("be at most {MOST} to draw a permutation");
         return Err(Error::value("size", must, size));
     }
-    let parts = matrix.nesting().parts;
-    if parts > PARTS {
-        let must = format!("hold at most {PARTS} parts to draw a permutation of each");
-        return Err(Error::value("matrix", must, parts));
-    }
     Ok(size as usize)
 }
 
 /// The values of `x`, each moved to its place by a random permutation.
 ///
 /// # Errors
-/// More than 4096 individuals in a matrix that is drawn entry by entry, or no common total below 2^63; too many
-/// parts; another number of values.
+/// More than 4096 individuals in a matrix that is drawn entry by entry, or no common total below 2^63;
+/// another number of values.
 pub fn permute<T: Item>(
     matrix: &Matrix,
     streams: &mut Streams<'_>,

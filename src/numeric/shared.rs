@@ -12,8 +12,6 @@
 //! The one mixture that shares nothing in clear is of classes: each part shuffles all its classes, of two people
 //! or more, each on its own. At shifted offsets that is a rank swap over the borders of classes.
 
-use std::collections::HashMap;
-
 use crate::error::{Error, Result};
 use crate::law::{Law, Matrix};
 
@@ -23,20 +21,14 @@ const PART: &str =
     "a mix, which draws one part for all, so that a part in clear leaves everybody in clear";
 const SHIFT: &str = "a circulant, which may shift all alike, so that one known pair undoes it";
 
-type Seen = HashMap<usize, Option<&'static str>>;
-
-/// What the permutation of a column shares; `None` if nothing is. A composite may hold one matrix many times.
-fn look(matrix: &Matrix, seen: &mut Seen) -> Option<&'static str> {
-    let place = matrix.place();
-    if let Some(found) = seen.get(&place) {
-        return *found;
-    }
-    let found = match matrix.law() {
+/// What the permutation of a column shares; `None` if nothing is.
+fn look(matrix: &Matrix) -> Option<&'static str> {
+    match matrix.law() {
         Law::Kron(factors) => {
             let mut wide = factors.iter().filter(|factor| factor.size() > 1);
             match (wide.next(), wide.next()) {
                 (Some(_), Some(_)) => Some(AXES),
-                (only, _) => only.and_then(|only| look(only, seen)),
+                (only, _) => only.and_then(look),
             }
         }
         Law::Mix { parts, weights, .. } => {
@@ -46,17 +38,15 @@ fn look(matrix: &Matrix, seen: &mut Seen) -> Option<&'static str> {
                 .filter(|(_, weight)| **weight > 0);
             let drawn = || pairs.clone().map(|(part, _)| part);
             match drawn().count() {
-                1 => drawn().next().and_then(|part| look(part, seen)),
+                1 => drawn().next().and_then(look),
                 _ if drawn().all(in_company) => None,
                 _ => Some(PART),
             }
         }
-        Law::Product(pair) => look(&pair[0], seen).or_else(|| look(&pair[1], seen)),
+        Law::Product(pair) => pair.iter().find_map(look),
         Law::Circulant { .. } => Some(SHIFT),
         _ => None,
-    };
-    seen.insert(place, found);
-    found
+    }
 }
 
 /// Whether it is of classes, and no class has one member.
@@ -70,7 +60,7 @@ pub fn in_company(matrix: &Matrix) -> bool {
 /// # Errors
 /// It shares something.
 pub fn check(matrix: &Matrix) -> Result<()> {
-    let Some(got) = look(matrix, &mut HashMap::new()) else {
+    let Some(got) = look(matrix) else {
         return Ok(());
     };
     let must = "move individuals apart from each other unless `allow_shift` is True";

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use super::convert::{as_array, integer, type_name};
-use super::spelled::{SpelledIds, of_array, of_column, of_items};
+use super::spelled::{SpelledIds, of_array, of_items};
 use super::widths::readable;
 use super::work::detached;
 use crate::draw::plan::joined;
@@ -92,11 +92,6 @@ impl<'py> HeldIds<'py> {
         }
         if ids.is_instance_of::<PyString>() || ids.is_instance_of::<PyBytes>() {
             return Err(Error::type_("ids", IDS, type_name(ids)).into());
-        }
-        if ids.cast_exact::<PyUntypedArray>().is_err()
-            && let Some(held) = of_column(ids)?
-        {
-            return Ok(HeldIds::Spelled(held));
         }
         let array = as_array("ids", IDS, ids, false)?.call_method1("reshape", (-1,))?;
         let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;

@@ -193,7 +193,6 @@ impl Matrix {
     fn to_dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let family = self.inner();
         let size = family.size();
-        self.inner().check_written()?;
         memory::written(py, "to_dense", &[size, size], size * size, |out| {
             let (small, columns) = (out.len() < 1 << 16, size as usize);
             pool::for_each_chunk(out, columns, small, |u, row| family.fill_row(u as u64, row));
@@ -207,7 +206,6 @@ impl Matrix {
     fn row<'py>(&self, u: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (family, size) = (self.inner(), self.inner().size());
         let (py, u) = (u.py(), convert::code("u", u, size)?);
-        self.inner().check_written()?;
         memory::written(py, "row", &[size], size, |out| family.fill_row(u, out))
     }
 
@@ -218,7 +216,6 @@ impl Matrix {
             .map_err(|_| Error::type_("index", "be a pair of codes u, v", type_name(index)))?;
         let size = self.inner().size();
         let (u, v) = (convert::code("u", &u, size)?, convert::code("v", &v, size)?);
-        self.inner().check_written()?;
         let family = self.inner();
         // A product takes a whole row through its factors.
         let numbers = if family.is_composite() { size } else { 1 };
@@ -340,7 +337,6 @@ pub fn short_row<'py>(
     let u = convert::code("u", u, size)?;
     // A fraction and its two integers take more than a hundred bytes.
     memory::require("exact_row", 1, size, 128)?;
-    matrix.inner().check_written()?;
     let entries: Option<Vec<(u128, u128)>> = guarded(|| match family.is_composite() {
         false => (0..size).map(|v| family.entry(u, v)).collect(),
         true => {
@@ -354,10 +350,10 @@ pub fn short_row<'py>(
     entries.map(|entries| made(entries).collect()).transpose()
 }
 
-/// How many matrices are in it, those that a composite holds many times so often; at most 2^64 - 1.
+/// How many matrices are in it, those that a composite holds several times so often, itself among them.
 #[pyfunction]
 pub fn parts_in(matrix: &Matrix) -> u64 {
-    matrix.inner().nesting().parts
+    matrix.inner().parts()
 }
 
 /// All families by name: the realised parameters of each, with their forms in the JSON Schema.

@@ -66,10 +66,7 @@ pub static ARRAY: Slot = Slot::new("array");
 /// Things one after the other, as a list.
 pub static ITEMS: Slot = Slot::new("items");
 
-/// Reads the strings or bytes of a column that a library holds as Arrow does.
-pub static SPELLED: Slot = Slot::new("spelled");
-
-const SLOTS: [&Slot; 9] = [
+const SLOTS: [&Slot; 8] = [
     &MATRIX,
     &DECOMPOSITION,
     &REFUSED,
@@ -78,7 +75,6 @@ const SLOTS: [&Slot; 9] = [
     &MEMORY,
     &ARRAY,
     &ITEMS,
-    &SPELLED,
 ];
 
 /// Hands things of the package to the core, by name. A package that is imported anew hands in its new ones.

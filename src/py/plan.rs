@@ -98,8 +98,6 @@ pub fn plan_blocks<'py>(
 
 /// Reports of a column of a plan by ids: the same person with the same code has the same report in every file.
 #[pyfunction]
-#[pyo3(signature = (key, plan, columns, matrix, codes, ids, out=None))]
-#[expect(clippy::too_many_arguments)]
 pub fn plan_ids<'py>(
     py: Python<'py>,
     key: &Bound<'py, PyAny>,
@@ -108,14 +106,13 @@ pub fn plan_ids<'py>(
     matrix: &Bound<'py, Matrix>,
     codes: &Bound<'py, PyAny>,
     ids: &Bound<'py, PyAny>,
-    out: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let labels = Label::plan(plan, [Label::List(names(&columns))]);
     let matrix = matrix.get().inner();
     let draws = Draws {
         matrix,
         secret: &Secret::labelled(secret::given(key)?, labels),
-        column: Column::new(codes, matrix.size(), out)?,
+        column: Column::new(codes, matrix.size(), None)?,
         threads: pool::threads(),
     };
     draws.by_ids(py, ids)

@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use super::ids::{NO_ZERO, ONE_ID, one_id};
-use super::package;
 use super::widths::readable;
 use super::work::{detached, guarded};
 use crate::draw::randomize::{Id, Ids};
@@ -186,13 +185,4 @@ pub fn spelled_ids<'py>(
             .iter()
             .try_for_each(|(offsets, data)| ids.add_offsets(offsets, data))
     })
-}
-
-/// Read a caller's column of strings or bytes that a library holds as Arrow does; `None` for other columns.
-pub fn of_column<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, SpelledIds>>> {
-    let found = package::SPELLED.get(given.py())?.call1(("ids", given))?;
-    if found.is_none() {
-        return Ok(None);
-    }
-    Ok(Some(found.cast_into::<SpelledIds>()?))
 }

@@ -9,7 +9,7 @@ use super::law::Matrix;
 use super::work::detached;
 use crate::error::Error;
 use crate::law::survey::RowBits;
-use crate::measure;
+use crate::number::{entropy, metric};
 
 /// The survey of the lines as a dictionary; `None` if there are too many to look at.
 #[pyfunction(name = "survey")]
@@ -52,7 +52,7 @@ pub fn metric_epsilon(
 ) -> PyResult<f64> {
     let size = dense.shape()[0];
     let (dense, cost) = (dense.as_slice()?, cost.as_slice()?);
-    detached(py, u64::MAX, || measure::metric_epsilon(dense, cost, size))
+    detached(py, u64::MAX, || metric::metric_epsilon(dense, cost, size))
 }
 
 /// Entropy rate in bits of a plain bistochastic array, Expression (4), in one parallel pass.
@@ -85,6 +85,6 @@ pub fn entropy_rate(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<f64> {
     let size = plain.shape()[0];
     let numbers = plain.as_slice()?;
     Ok(detached(py, numbers.len() as u64, || {
-        measure::array_entropy_rate(numbers, size)
+        entropy::entropy_rate(numbers, size)
     })??)
 }

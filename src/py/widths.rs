@@ -59,7 +59,7 @@ pub fn held<'py>(name: &str, must: &str, given: &Bound<'py, PyAny>) -> PyResult<
 
 /// The bits of integers with or without a sign, and how many of them are not negative.
 pub fn bits<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<(Held<'py>, u64)> {
-    let must = "be an array of integers";
+    let must = "be an array of integers without missing values";
     let Ok(array) = given.cast::<PyUntypedArray>() else {
         return Err(Error::type_(name, must, type_name(given)).into());
     };

@@ -8,7 +8,6 @@
 //! points whether it should.
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -161,20 +160,6 @@ fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
             }
         }),
     }
-}
-
-/// `f` of every part, shared out among threads; whether it holds for all of them.
-pub fn every<T: Send>(
-    parts: impl ExactSizeIterator<Item = T> + Send,
-    threads: usize,
-    f: impl Fn(T) -> bool + Sync,
-) -> bool {
-    let good = AtomicBool::new(true);
-    let mut states = vec![(); threads.clamp(1, parts.len().max(1))];
-    share_out(parts, &mut states, |(), part| {
-        good.fetch_and(f(part), Ordering::Relaxed);
-    });
-    good.into_inner()
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.analysis.cluster import cluster
     from bistochastic_survey.analysis.collector import Collector
     from bistochastic_survey.analysis.design import Design
+    from bistochastic_survey.analysis.observed import Analysis, Observed
     from bistochastic_survey.files.open import open, verify
     from bistochastic_survey.ledger import Ledger
     from bistochastic_survey.plan.allocate import allocate
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Binned", "Categorical", "Certificate", "Collector", "Design", "Joint", "Ledger", "Numeric",
-    "Plan", "Release", "Responder", "Wave", "allocate", "audit", "cluster", "open", "titanic",
-    "verify",
+    "Analysis", "Binned", "Categorical", "Certificate", "Collector", "Design", "Joint", "Ledger",
+    "Numeric", "Observed", "Plan", "Release", "Responder", "Wave", "allocate", "audit", "cluster",
+    "open", "titanic", "verify",
 ]  # fmt: skip
 
 # Each is imported at its first use, so that a command or a service starts with what it needs.
@@ -46,6 +47,7 @@ _HOMES = {
     "analysis.cluster": ("cluster",),
     "analysis.collector": ("Collector",),
     "analysis.design": ("Design",),
+    "analysis.observed": ("Analysis", "Observed"),
     "files.open": ("open", "verify"),
     "ledger": ("Ledger",),
     "plan.allocate": ("allocate",),

@@ -192,8 +192,8 @@ def test_what_looks_extreme_and_is_fine() -> None:
 def test_a_request_given_as_a_fraction_is_met() -> None:
     for n in range(1, 40):
         want = Fraction(n, 41)
-        assert Fraction(bs.randomized_response(12, beta=want).beta) >= want  # type: ignore[arg-type]
-        assert Fraction(bs.randomized_response(12, epsilon=want).epsilon) <= want  # type: ignore[arg-type]
+        assert Fraction(bs.randomized_response(12, beta=want).beta) >= want
+        assert Fraction(bs.randomized_response(12, epsilon=want).epsilon) <= want
 
 
 def test_every_double_is_the_nearest() -> None:

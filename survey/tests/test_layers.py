@@ -42,7 +42,6 @@ LATE = {
     "audit/__init__.py audit": "`import bistochastic_survey` leaves the attack alone",
     "audit/results.py checks": _FIRST,
     "audit/results.py audit": _LOOKED,
-    "audit/results.py pages": _LOOKED,
     "birkhoff.py pathlib": _FIRST,
     "birkhoff.py secrets": _FIRST,
     "birkhoff.py shutil": _FIRST,

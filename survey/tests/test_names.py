@@ -36,7 +36,6 @@ SHELL = {
     "separator": "what stands between the columns of a CSV file",
     "encoding": "the encoding of a CSV file",
     "decimal": "the decimal mark of a CSV file",
-    "max_line_ends": "how many lines a field of a CSV file may have more than one",
     "markdown": "the form of the page",
     "as_json": "print JSON instead of tables",
     "fail_above": "the exit code of an audit",

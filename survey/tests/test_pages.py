@@ -53,7 +53,7 @@ ABSOLUTE = re.compile(
     r"|raw\.githubusercontent\.com/bistochastic/|bistochastic\.github\.io/bistochastic/.)"
 )
 # These commands build or install. Everything else in a shell example is run.
-BUILDS = ("make ", "pip install ")
+BUILDS = ("make ", "pip install ", "git clone ")
 # `text` is the code of other software; tests of the clients run JavaScript.
 LANGUAGES = ("python", "sh", "text", "js")
 FENCE = re.compile(r"^```(\w*)$")
@@ -236,6 +236,11 @@ def test_builds_that_are_named_exist(name: str) -> None:
             assert re.search(rf"^{line.split()[1]}:", makefile, flags=re.M), line
 
 
+def test_the_pages_at_the_top_are_among_those_whose_links_are_followed() -> None:
+    assert {"README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"} <= set(LINKED)
+    assert "docs/pictures/start.png" in LINK.findall(README.read_text())
+
+
 @pytest.mark.parametrize("name", LINKED)
 def test_links_lead_somewhere(name: str) -> None:
     assert broken_links(LINKED[name], prose(LINKED[name])) == []
@@ -245,6 +250,14 @@ def test_links_lead_somewhere(name: str) -> None:
 def test_pages_of_the_documentation_that_are_named_exist(name: str) -> None:
     for file in re.findall(r"\bdocs/[\w/]+\.(?:md|rst|ipynb)\b", prose(ROOT / name)):
         assert (ROOT / file).is_file(), file
+
+
+# The changelog names files as they were called then.
+@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
+def test_files_that_are_named_at_the_top_exist(name: str) -> None:
+    folders = "benches|clients|docs|examples|mutants|python|scripts|src|survey|tests|tools"
+    for path in re.findall(rf"`((?:{folders})/[\w./-]+)`", prose(LINKED[name])):
+        assert (ROOT / path).exists(), path
 
 
 @every_page
@@ -258,7 +271,7 @@ def test_names_of_the_packages_exist(name: str) -> None:
 
 def test_the_readme_is_short_and_says_how_strong_its_example_is() -> None:
     text = README.read_text()
-    assert len(text.splitlines()) <= 110
+    assert len(text.splitlines()) <= 130
     assert "`make demo`" in text
     assert "`make test`" in text
     assert "epsilon=1)" in text
@@ -271,6 +284,21 @@ def test_the_site_has_at_most_forty_pages() -> None:
     files = (each for each in DOCS.rglob("*") if each.suffix in (".md", ".rst", ".ipynb"))
     pages = [each for each in files if each.parent != DOCS / "paper"]
     assert len(pages) <= 40, sorted(each.name for each in pages)
+
+
+def test_the_page_of_references_has_every_entry_of_the_bibliography() -> None:
+    text = (DOCS / "references.bib").read_text()
+    entries = re.findall(r"^@\w+\{(\w+),\n((?:  .*\n)+)\}", text, flags=re.M)
+    page = (DOCS / "reference/references.md").read_text()
+    rows = [line for line in page.splitlines() if re.match(r"\| (?!source)", line)]
+    assert len(dict(entries)) == len(entries) == len(rows) > 80
+    for key, fields in entries:
+        held = dict(re.findall(r"^  (\w+) = \{(.*)\},$", fields, flags=re.M))
+        assert {"author", "title", "year"} <= set(held), key
+        # Accents and formulas are spelled differently there.
+        words = re.findall(r"[A-Za-z]{6,}", re.sub(r"\\\S+|\$.*?\$", " ", held["title"]))
+        [row] = [row for row in rows if all(word in row for word in [*words, held["year"]])]
+        assert held.get("doi", "") in row, key
 
 
 def test_every_howto_has_examples() -> None:

@@ -208,3 +208,39 @@ def test_filling_zeros_gives_a_beta_above_one_and_mixing_does_not() -> None:
             assert filling.mixed_epsilon == math.inf
     assert [round(filling.beta, 3) for filling in paper.fillings()] == [0.092, 0.109, 0.225, 1.089]
     assert paper.fillings()[-1].mixed_beta == 1
+
+
+def test_anatomy_is_as_sure_as_its_most_frequent_value() -> None:
+    assert [(c.guess, c.pairings) for c in paper.anatomy()] == [
+        (Fraction(1, 3), 6), (Fraction(2, 3), 3), (Fraction(1), 1),
+    ]  # fmt: skip
+
+
+def test_zeros_are_compatible_with_ergodicity() -> None:
+    for chain, size in zip(paper.chains(), (0, 108, 110, 132, 132), strict=True):
+        assert chain.zeros == size
+        assert chain.stationary
+    assert [chain.ergodic for chain in paper.chains()] == [True, False, True, False, False]
+    # A matrix is ergodic if and only if its power r^2 - 2r + 2 is positive (Wielandt).
+    for m, ergodic in ((bs.tridiagonal(0.1, size=12), True), (bs.k_anonymous(12, k=3), False)):
+        power = np.linalg.matrix_power((m.to_dense() > 0).astype(object), 12 * 12 - 2 * 12 + 2)
+        assert bool((power > 0).all()) == ergodic
+    *_, moved, still = paper.chains()
+    assert (moved.beta, moved.truthfulness, still.beta, still.truthfulness) == (0, 0, 0, 1)
+
+
+def test_rows_keep_the_mean_of_the_product_and_columns_that_of_averages() -> None:
+    product, skewed, averaged, scores = paper.means()
+    assert product.before == product.after == skewed.after == Fraction(195, 4)
+    assert averaged.after == 38
+    assert (scores.before, scores.after) == (Fraction(5, 12), Fraction(41, 48))
+
+
+def test_majorization_compares_sums_and_is_no_comparison_of_entropies() -> None:
+    assert [order.cells[2:4] for order in paper.orders()] == [
+        ("no", "yes"), ("no", "no"), ("yes", "yes"),
+    ]  # fmt: skip
+    _, incomparable, _ = paper.orders()
+    assert not bs.theory.majorizes(incomparable.second, incomparable.first)
+    assert incomparable.cells[4] > incomparable.cells[5]
+    assert paper.sizes_of_expression_7() == (13, 12)

@@ -88,10 +88,10 @@ def test_any_worker_estimates_from_what_all_of_them_counted(
 def test_what_is_wrong_is_told_to_the_caller(workers: list[Any]) -> None:
     wrong = workers[0].post("/report", json={"smokes": "maybe", "age": "65+"})
     assert wrong.status_code == 422
-    assert "column `smokes`: must hold a declared category" in wrong.json()["detail"]
+    assert "column `smokes`: must hold declared categories only" in wrong.json()["detail"]
     empty = workers[0].get("/estimate")
     assert empty.status_code == 422
-    assert "`collector` must hold a reported record" in empty.json()["detail"]
+    assert "`counts` must hold at least one record" in empty.json()["detail"]
     unknown = workers[0].get("/estimate", params={"columns": "nope"})
     assert unknown.status_code == 422
     assert "`columns` must be in one table of" in unknown.json()["detail"]

@@ -194,3 +194,20 @@ def test_the_workflow_runs_parts_that_exist_and_actions_that_stay() -> None:
     used = re.findall(r"uses: (\S+)", text)
     assert used
     assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
+
+
+def test_the_index_gets_readmes_whose_links_work_there() -> None:
+    at = f"https://github.com/bistochastic/bistochastic/{{}}/v{wheels.version()}/"
+    text = "![a](docs/a.png) [b](../b.md#c) [d](https://e.org) [f](#g) [h](i.md)"
+    assert wheels.for_the_index(text, "survey") == (
+        f"![a]({at.format('raw')}survey/docs/a.png) [b]({at.format('blob')}b.md#c)"
+        f" [d](https://e.org) [f](#g) [h]({at.format('blob')}survey/i.md)"
+    )
+    pages = (ROOT / "README.md", ROOT / "survey/README.md")
+    before = [page.read_bytes() for page in pages]
+    with wheels.readmes_for_the_index():
+        for page in pages:
+            links = re.findall(r"\]\(([^)]*)\)", page.read_text("utf-8"))
+            assert links
+            assert all(link.startswith(("https://", "#")) for link in links), page
+    assert [page.read_bytes() for page in pages] == before

@@ -21,7 +21,7 @@ import bistochastic_survey as sv
 from bistochastic.birkhoff import Decomposition
 from bistochastic.estimate import Estimate
 from bistochastic_survey import Release
-from bistochastic_survey.analysis.counts import Counts
+from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
 from bistochastic_survey.plan import BatchFunction, ProtectedBatches
 

@@ -20,7 +20,11 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"codes": np.array([3, -1])}, ValueError, "from 0 to 11; got one outside at position 1"),
     ({"codes": np.array([0, 0, 200], np.uint8)}, ValueError, "position 2"),
     ({"codes": np.array([0, 77], ">i4")}, ValueError, "position 1"),
-    ({"codes": [0.0, 1.0]}, TypeError, "`codes` must be an array of integers; got dtype float"),
+    (
+        {"codes": [0.0, 1.0]},
+        TypeError,
+        "`codes` must be an array of integers without missing values; got dtype float",
+    ),
     ({"codes": [0, np.nan]}, TypeError, "got dtype float64"),
     ({"codes": np.array([0, None])}, TypeError, "got dtype object"),
     ({"codes": np.ma.array([0, 1], mask=[False, True])}, ValueError, "must hold no missing values"),

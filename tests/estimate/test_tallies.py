@@ -67,7 +67,9 @@ def test_counts_next_to_none_have_bounds_without_a_word() -> None:
 
 @pytest.mark.parametrize("dtype", [complex, [("a", "f8"), ("b", "i4")], "M8[s]", "U3"])
 def test_empty_codes_of_another_kind_are_refused_as_full_ones_are(dtype: Any) -> None:
-    with pytest.raises(TypeError, match=r"^`codes` must be an array of integers; got dtype "):
+    with pytest.raises(
+        TypeError, match=r"^`codes` must be an array of integers without missing values; got dtype "
+    ):
         bs.uniform(3).estimate(codes=np.zeros(0, dtype=dtype), method="simplex")
 
 

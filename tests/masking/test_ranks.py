@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bistochastic as bs
-from others import pa, pl
 
 pairs = st.integers(1, 30).flatmap(
     lambda n: st.tuples(
@@ -88,19 +87,6 @@ def test_tables_go_column_by_column() -> None:
     assert len(str(found).splitlines()) == 6
 
 
-def test_columns_by_name_come_back_by_name() -> None:
-    x = {"a": [1, 2, 3], "b": np.array([10, 20, 20])}
-    y = {"b": pl.Series([20, 10, 20]), "a": pa.array([3, 1, 2])}
-    found = bs.masking.reverse_map(x, y)
-    assert list(found.z) == ["b", "a"]
-    assert found.z["a"].tolist() == [3, 1, 2]
-    assert found.z["b"].tolist() == [20, 10, 20]
-    assert found.residual["a"].tolist() == [0, 0, 0]
-    moved = bs.masking.permutation_distance(x, y)
-    assert moved.columns == ("b", "a")
-    assert moved.distances["b"].tolist() == [1.5, 1.5, 0]
-
-
 def test_whole_numbers_stay_whole() -> None:
     huge = [2**62 + 1, 2**62]
     assert bs.masking.reverse_map(huge, [5, 6]).z.tolist() == [2**62, 2**62 + 1]
@@ -117,12 +103,6 @@ NAN = float("nan")
         ([1, NAN], [1, 2], "`x` must hold no NaN; got 1, the first at position 1"),
         ([1, 2], [NAN, NAN], "`y` must hold no NaN; got 2, the first at position 0"),
         ([1, 2], [1, 2, 3], "`y` must have the shape of `x`, (2,); got (3,)"),
-        ({"a": [1]}, {"b": [1]}, "`y` must have the columns of `x`; got 2 in one of them only"),
-        ({"a": [1]}, {"a": [1, 2]}, "`y` must have the shape of `x`, (1,); got (2,)"),
-        ({"a": [1], "b": [1, 2]}, {"a": [1]},
-         "`x` must map names to columns of one length; got 1 and 2"),
-        ({"a": [1, NAN]}, {"a": [1, 2]},
-         "`x['a']` must hold no NaN; got 1, the first at position 1"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_in_a_sentence(x: Any, y: Any, sentence: str) -> None:

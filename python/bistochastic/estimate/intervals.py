@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import numpy as np
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from bistochastic import linear, operators
 from bistochastic.arguments import Array
 from bistochastic.estimate import quantiles
-from bistochastic.matrix import Matrix
 from bistochastic.structure import (
     Kron,
     Product,
+    Stochastic,
     composition,
+    forced,
     is_certain,
     shift_invariant,
     wide_factors,
@@ -32,7 +33,7 @@ _HELD = 1 << 23
 _PROBES = 128
 
 
-def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:
+def inverse_rows(matrix: Stochastic) -> Iterator[tuple[slice, Array]]:
     """Give rows of G, one block at a time: row v holds the pseudo-responses of share v."""
     r = matrix.size
     # LAPACK would factorise a matrix without a structure again for every block.
@@ -44,15 +45,15 @@ def inverse_rows(matrix: Matrix) -> Iterator[tuple[slice, Array]]:
         yield slice(start, stop), linear.solve_back(matrix, np.eye(stop - start, r, start))
 
 
-def _first_column(matrix: Matrix) -> Array:
+def _first_column(matrix: Stochastic) -> Array:
     return linear.solve(matrix, np.eye(1, matrix.size)[0])
 
 
-def _has_closed_rows(matrix: Matrix) -> bool:
+def _has_closed_rows(matrix: Stochastic) -> bool:
     return shift_invariant(matrix) or is_certain(matrix) or isinstance(composition(matrix), Kron)
 
 
-def is_quick(matrix: Matrix) -> bool:
+def is_quick(matrix: Stochastic) -> bool:
     """Whether errors of all shares need no large inverse, row by row or by probes."""
     kron = composition(matrix)
     if isinstance(kron, Kron):
@@ -60,7 +61,7 @@ def is_quick(matrix: Matrix) -> bool:
     return matrix.size <= _QUICK or _has_closed_rows(matrix)
 
 
-def scatter(matrix: Matrix, reports: Array, shares: Array) -> tuple[Array, Array]:
+def scatter(matrix: Stochastic, reports: Array, shares: Array) -> tuple[Array, Array]:
     """Compute the variance of one pseudo-response of every share, and its standard error.
 
     It is ``sum over w of reports_w (G_vw - shares_v)^2``, with ``shares = G reports``.
@@ -72,7 +73,7 @@ def scatter(matrix: Matrix, reports: Array, shares: Array) -> tuple[Array, Array
     return np.maximum(squares - shares**2, 0.0), error * squares
 
 
-def _probe(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]:
+def _probe(matrix: Stochastic, weights: Array, centre: Array) -> tuple[Array, float]:
     """Probe the scatter, ``E (G sqrt(w) z - centre sqrt(w) . z)_v^2`` for random signs z.
 
     A probe is the square of a sum of signs, whose relative variance is at most 2.
@@ -86,7 +87,7 @@ def _probe(matrix: Matrix, weights: Array, centre: Array) -> tuple[Array, float]
     return total / _PROBES, math.sqrt(2 / _PROBES)
 
 
-def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
+def squared_rows(matrix: Stochastic, weights: Array) -> tuple[Array, float]:
     """Compute ``sum over w of G_vw^2 weights_w`` for every v, and its relative standard error."""
     r = matrix.size
     match operators.basis(matrix):
@@ -111,7 +112,7 @@ def squared_rows(matrix: Matrix, weights: Array) -> tuple[Array, float]:
     return _probe(matrix, weights, np.zeros(r))
 
 
-def _joint_squares(factors: list[Matrix], weights: Array) -> tuple[Array, float]:
+def _joint_squares(factors: Sequence[Stochastic], weights: Array) -> tuple[Array, float]:
     """Sum the squared entries of a kron axis by axis, since its entries multiply."""
     array = weights.reshape([factor.size for factor in factors])
     error = 0.0
@@ -133,7 +134,7 @@ def within_population(spread: Array, shares: Array) -> Array:
     return np.asarray(np.maximum(spread - shares * (1 - shares), 0.0))
 
 
-def extremes(matrix: Matrix) -> tuple[Array, Array]:
+def extremes(matrix: Stochastic) -> tuple[Array, Array]:
     """Find the least and the largest pseudo-response of every share: the ends of G's rows.
 
     They are exact for randomized response, circulant, up to 10,000 categories, and a kron of such.
@@ -170,7 +171,7 @@ def unknown(cells: int) -> Array:
 
 
 def response_bounds(
-    matrix: Matrix, reports: Array, shares: Array, n: int, alpha: float
+    matrix: Stochastic, reports: Array, shares: Array, n: int, alpha: float
 ) -> tuple[Array, Array]:
     """Compute exact bounds if a share is an affine function of one reported share.
 
@@ -181,9 +182,13 @@ def response_bounds(
     """
     if is_certain(matrix):
         return quantiles.clopper_pearson(shares * n, n, alpha)
-    own, other = _first_column(matrix)[:2]
+    if (answers := forced(matrix)) is None:
+        own, other = _first_column(matrix)[:2]
+        apart, start = own - other, other
+    else:
+        apart, start = 1 / answers[0], -answers[1] / answers[0]
     low, high = quantiles.clopper_pearson(reports * n, n, alpha)
-    ends = np.stack([(own - other) * low + other, (own - other) * high + other])
+    ends = np.stack([apart * low + start, apart * high + start])
     return ends.min(axis=0), ends.max(axis=0)
 
 

@@ -16,10 +16,17 @@ from bistochastic import linear
 from bistochastic.arguments import Array, positive
 from bistochastic.cached import cached
 from bistochastic.errors import Refused
-from bistochastic.matrix import Matrix
 from bistochastic.operators import Through, operator
 from bistochastic.progress import Progress, asked, interruptible, watched
-from bistochastic.structure import Kron, composition, true_codes, two_valued, wide_factors
+from bistochastic.structure import (
+    Kron,
+    Stochastic,
+    composition,
+    forced,
+    true_codes,
+    two_valued,
+    wide_factors,
+)
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
 # looked at as one matrix.
@@ -83,7 +90,7 @@ class Patience:
             self.progress(gap)
 
 
-def maximum(matrix: Matrix, reports: Array, patience: Patience) -> tuple[Array, float, int]:
+def maximum(matrix: Stochastic, reports: Array, patience: Patience) -> tuple[Array, float, int]:
     """Find the likeliest true shares, the gap that is left, and the number of steps.
 
     1. If the inverse is a distribution it is the answer, since it explains the counts perfectly.
@@ -105,9 +112,12 @@ def maximum(matrix: Matrix, reports: Array, patience: Patience) -> tuple[Array, 
         if gap <= search.wanted:
             # The rest is rounding.
             return inverse, gap if gap > 1e-12 else 0.0, 0
-    both = two_valued(matrix)
-    if both is not None and both[0] > both[1]:
-        return _response_likelihood(reports, *both), 0.0, 0
+    if (both := two_valued(matrix)) is not None and both[0] > both[1]:
+        lies = np.full(matrix.size, both[1])
+        empty = both[1] * np.arange(float(matrix.size))
+        return _response_likelihood(reports, both[0] - both[1], lies, empty), 0.0, 0
+    if (answers := forced(matrix)) is not None and answers[0] > 0:
+        return _response_likelihood(reports, *answers), 0.0, 0
     # Counts over many decades can leave the range of doubles; the gap then says so.
     with np.errstate(all="ignore"):
         pi, gap = _inside(search)
@@ -121,22 +131,26 @@ def maximum(matrix: Matrix, reports: Array, patience: Patience) -> tuple[Array, 
     return pi, gap, search.steps
 
 
-def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
-    """Maximize for randomized response: the k smallest reported shares are explained by noise only.
+def _response_likelihood(
+    reports: Array, truth: float, lies: Array, noise: Array | None = None
+) -> Array:
+    """Maximize if what is no truth does not depend on it: noise alone explains the smallest shares.
 
     On the support the reported shares are matched in proportion to the mass that k empty categories
-    leave, ``1 - k lie``; k grows while the next share would be negative.
+    leave, ``1 - noise_k``, their lies; k grows while the next share would be negative.
     """
-    order = np.argsort(reports, kind="stable")
-    phi = reports[order]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        order = np.argsort(reports if noise is not None else reports / lies, kind="stable")
+    phi, lie = reports[order], lies[order]
     left = 1 - np.concatenate([[0.0], np.cumsum(phi)[:-1]])
-    k = np.arange(len(phi))
-    empty = lie * left > (1 - k * lie) * phi
+    if noise is None:
+        noise = np.concatenate([[0.0], np.cumsum(lie)[:-1]])
+    empty = lie * left > (1 - noise) * phi
     # The first that is not empty ends the run.
     first = int(np.argmin(empty)) if not empty.all() else len(phi) - 1
     s = left[first]
     shares = np.zeros_like(phi)
-    shares[first:] = ((1 - first * lie) * phi[first:] - s * lie) / (s * (keep - lie))
+    shares[first:] = ((1 - noise[first]) * phi[first:] - s * lie[first:]) / (s * truth)
     found = np.empty_like(shares)
     found[order] = np.maximum(shares, 0.0)
     return found / math.fsum(found)
@@ -145,7 +159,7 @@ def _response_likelihood(reports: Array, keep: float, lie: float) -> Array:
 class _Search:
     """Shares through the matrix, and slopes of the likelihood back."""
 
-    def __init__(self, matrix: Matrix, reports: Array, patience: Patience) -> None:
+    def __init__(self, matrix: Stochastic, reports: Array, patience: Patience) -> None:
         self.matrix, self.size = matrix, matrix.size - matrix.padding
         self.true = true_codes(matrix)
         quick = operator(matrix) is not None
@@ -373,7 +387,7 @@ _CLIMB_STEPS = 5000
 
 
 def shrunk(
-    matrix: Matrix, reports: Array, records: float, patience: Patience
+    matrix: Stochastic, reports: Array, records: float, patience: Patience
 ) -> tuple[Array, float, int]:
     """Draw shares towards a guess; return them, the gap to the largest likelihood, the steps.
 
@@ -392,7 +406,7 @@ def shrunk(
         guess = np.full(size, 1 / size)
         told = _information(matrix, guess)
         return _drawn(matrix, reports, records, guess, told, size - 1, patience)
-    factors: Sequence[Matrix] = wide_factors(kron)
+    factors: Sequence[Stochastic] = wide_factors(kron)
     table = reports.reshape([factor.size for factor in factors])
     axes = set(range(table.ndim))
     marginals = [
@@ -409,7 +423,7 @@ def shrunk(
 
 
 def _drawn(
-    matrix: Matrix,
+    matrix: Stochastic,
     reports: Array,
     n: float,
     guess: Array,
@@ -445,7 +459,7 @@ def _weight(chi: float, n: float, told: float, degrees: int, cells: int) -> floa
     return n * told / departure if departure > 0 else math.inf
 
 
-def _information(matrix: Matrix, shares: Array) -> float:
+def _information(matrix: Stochastic, shares: Array) -> float:
     """Compute ``sum of shares_u p_uv^2 / (P^T shares)_v, less 1``.
 
     For the identity it is the size less 1. It is the trace of a product of matrices: rows ``z
@@ -464,19 +478,19 @@ def _information(matrix: Matrix, shares: Array) -> float:
     return total / _PROBES - 1
 
 
-def _forth(matrix: Matrix, pi: Array) -> Array:
+def _forth(matrix: Stochastic, pi: Array) -> Array:
     # A transform may leave a little below 0 in place of 0.
     return np.asarray(np.maximum(linear.from_truths(matrix, pi[None, :])[0], 1e-300))
 
 
-def _factor(matrix: Matrix, reports: Array, expected: Array) -> Array:
+def _factor(matrix: Stochastic, reports: Array, expected: Array) -> Array:
     """Compute the slope of the likelihood per record; its mean under pi is 1."""
     ratio = (reports / expected)[None, :]
     return np.asarray(np.maximum(linear.to_truths(matrix, ratio)[0], 0.0))
 
 
 def _climb(
-    matrix: Matrix, reports: Array, guess: Array, rho: float, wanted: float, patience: Patience
+    matrix: Stochastic, reports: Array, guess: Array, rho: float, wanted: float, patience: Patience
 ) -> tuple[Array, int]:
     """Maximize the likelihood less ``rho`` times the divergence from the guess.
 

@@ -20,7 +20,7 @@ from bistochastic.arguments import Array
 from bistochastic.cached import cached
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.estimate.sample import Stage, Tallies
-from bistochastic.matrix import Matrix
+from bistochastic.structure import Stochastic
 
 # What a table is multiplied by, from the pseudo-responses of categories x codes.
 _KINDS: dict[str, Callable[[Array], Array]] = {
@@ -49,7 +49,7 @@ class Factor:
     back: tuple[Array, ...] | None = None
     told: Array | None = None
     by: int | None = None
-    matrix: Matrix | None = None
+    matrix: Stochastic | None = None
 
     def of(self, tables: Array, kind: str) -> Array:
         """Map its axis of a stack of tables; the ``kind`` is that of :meth:`Map.of`."""
@@ -86,7 +86,7 @@ def _along(tables: Array, axis: int, array: Array | None) -> Array:
     return np.moveaxis(np.moveaxis(tables, axis, -1) @ array.T, -1, axis)
 
 
-def _inverted(matrix: Matrix, rows: Array, kind: str) -> Array:
+def _inverted(matrix: Stochastic, rows: Array, kind: str) -> Array:
     """Multiply rows by the inverse of a matrix whose categories are all requested."""
     true = slice(matrix.size - matrix.padding)
     if kind == "told":
@@ -119,7 +119,7 @@ class Map:
     order: tuple[int, ...]
 
     @classmethod
-    def back_from(cls, matrix: Matrix) -> Self:
+    def back_from(cls, matrix: Stochastic) -> Self:
         """Make the map back from reported values of one matrix, an axis per factor of a kron."""
         parts = structure.axes(matrix) or [matrix]
         shape = tuple(part.size for part in parts)

@@ -19,12 +19,14 @@ from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Tallies, summed, wrong_weight
 from bistochastic.formatting import shown
 from bistochastic.matrix import Matrix
-from bistochastic.structure import Kron, composition
+from bistochastic.structure import Kron, Stochastic, composition
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
 """The methods of :meth:`bistochastic.Matrix.estimate`."""
 POPULATIONS = ("sampled", "fixed")
 """Whether the records are a sample, or everyone."""
+# What the errors of a channel leave out.
+_KNOWN = "errors assume that the probabilities of the channel are known, not estimated"
 # Parts of a kron whose axes of one category count, in the shape of a table.
 _FEW = 256
 # Larger shares come from a matrix close to singular, and rounding shows in their sums.
@@ -32,7 +34,7 @@ _FAR = 1e3
 
 
 def estimate(
-    matrix: Matrix,
+    matrix: Stochastic,
     codes: object = None,
     *,
     counts: object = None,
@@ -94,7 +96,7 @@ def _axes_of(categories: Any, size: int) -> tuple[Axis, ...]:
     return tuple(axes)
 
 
-def tally(matrix: Matrix, codes: object, counts: object) -> Array:
+def tally(matrix: Stochastic, codes: object, counts: object) -> Array:
     """Count the reported values, or read the counts that were given."""
     if (codes is None) == (counts is None):
         got = "neither" if codes is None else "both"
@@ -112,7 +114,7 @@ def tally(matrix: Matrix, codes: object, counts: object) -> Array:
 
 def code_array(codes: object) -> np.ndarray:
     """Read codes as a plain array of integers; True and False are 1 and 0."""
-    must = "be an array of integers"
+    must = "be an array of integers without missing values"
     array = arguments.array("codes", must, codes)
     if array.size == 0 and array.dtype.kind in "fO":
         # An empty list has no type.
@@ -124,7 +126,7 @@ def code_array(codes: object) -> np.ndarray:
     return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
 
 
-def _of_counts(matrix: Matrix, counts: object) -> Array:
+def _of_counts(matrix: Stochastic, counts: object) -> Array:
     r = matrix.size
     must = f"hold {r} non-negative numbers"
     numbers = arguments.array("counts", must, counts)
@@ -149,9 +151,9 @@ def _of_counts(matrix: Matrix, counts: object) -> Array:
     return flat
 
 
-def _axes(matrix: Matrix) -> tuple[int, ...]:
+def _axes(matrix: Stochastic) -> tuple[int, ...]:
     """List the sizes of all axes; if they are very many, without axes of one category."""
-    if _core.parts_in(matrix) > _FEW:
+    if structure.parts_in(matrix) > _FEW:
         return tuple(axis.size for axis in structure.axes(matrix))
     kron = composition(matrix)
     if not isinstance(kron, Kron):
@@ -160,7 +162,7 @@ def _axes(matrix: Matrix) -> tuple[int, ...]:
 
 
 def of_counts(
-    matrix: Matrix,
+    matrix: Stochastic,
     counts: Array,
     method: str,
     population: str,
@@ -197,7 +199,8 @@ def of_counts(
         found = structure.classes(matrix)
         if found is None:
             must = "be used with identity, uniform, blocks or k_anonymous"
-            raise Refused("classes", must, matrix.family)
+            got = matrix.family if isinstance(matrix, Matrix) else "a channel"
+            raise Refused("classes", must, got)
         totals = np.add.reduceat(counts, found.starts())
         shares = totals / totals.sum()
         told = families.identity(len(shares))
@@ -208,11 +211,17 @@ def of_counts(
         linear = Linear(Map.back_from(matrix), tallies, fixed=population == "fixed", exact=True)
         return of_linear(linear, method, population, patience, matrix=matrix, axes=axes)
     frequencies, gap, steps = fit_shares(matrix, reports, records, method, patience)
-    return Estimate(frequencies, n, method, population, gap, steps, matrix, reports, axes)
+    return Estimate(
+        frequencies, n, method, population, gap, steps, matrix, reports, axes, notes=_notes(matrix)
+    )
+
+
+def _notes(matrix: Stochastic | None) -> tuple[str, ...]:
+    return () if matrix is None or isinstance(matrix, Matrix) else (_KNOWN,)
 
 
 def fit_shares(
-    matrix: Matrix, reports: Array, records: float, method: str, patience: Patience
+    matrix: Stochastic, reports: Array, records: float, method: str, patience: Patience
 ) -> tuple[Array, float, int]:
     """Estimate shares by a method; return them, the gap of the likelihood, and the steps.
 
@@ -235,7 +244,9 @@ def fit_shares(
     return (project(frequencies) if method == "simplex" else frequencies), 0.0, 0
 
 
-def weighted(matrix: Matrix, codes: object, counts: object, weights: object) -> tuple[Map, Tallies]:
+def weighted(
+    matrix: Stochastic, codes: object, counts: object, weights: object
+) -> tuple[Map, Tallies]:
     """Tables of weights, and the map back, if one matrix is all there is."""
     if codes is None or counts is not None:
         raise RefusedType("weights", "be given with codes", "counts")
@@ -269,7 +280,7 @@ def of_linear(
     population: str,
     patience: Patience,
     *,
-    matrix: Matrix | None = None,
+    matrix: Stochastic | None = None,
     axes: tuple[Axis, ...] = (),
     fit: tuple[Array, float, int] | None = None,
     notes: tuple[str, ...] = (),
@@ -303,7 +314,7 @@ def of_linear(
     frequencies, gap, steps = fit or (shares, 0.0, 0)
     return Estimate(
         frequencies, sample.records, method, population, gap, steps, matrix, linear.reported, axes,
-        linear, linear.total, notes,
+        linear, linear.total, (*notes, *_notes(matrix)),
     )  # fmt: skip
 
 

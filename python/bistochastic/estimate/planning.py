@@ -11,7 +11,14 @@ from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.matrix import Matrix
-from bistochastic.structure import Kron, composition, is_certain, shift_invariant, wide_factors
+from bistochastic.structure import (
+    Kron,
+    Stochastic,
+    composition,
+    is_certain,
+    shift_invariant,
+    wide_factors,
+)
 
 # Size up to which the inverse is looked at row by row.
 _EXACT = 4096
@@ -19,7 +26,7 @@ _EXACT = 4096
 _DENSE = 1500
 
 
-def standard_error(matrix: Matrix, prior: object, records: object) -> Array:
+def standard_error(matrix: Stochastic, prior: object, records: object) -> Array:
     """See :meth:`bistochastic.Matrix.standard_error`."""
     law = measures.prior_of(matrix, prior)
     count = _core.as_whole("records", records, 1)
@@ -29,7 +36,7 @@ def standard_error(matrix: Matrix, prior: object, records: object) -> Array:
     return np.sqrt(spread / count)[structure.true_codes(matrix)]
 
 
-def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
+def mean_standard_error(matrix: Stochastic, records: object = 1) -> float | None:
     """Compute the root mean square of the standard errors of all shares, if they are equal.
 
     ``records`` is n below. For true shares ``pi`` the reported shares are ``lambda = P^T pi``, and
@@ -55,7 +62,7 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     count, r = _core.as_whole("records", records, 1), matrix.size
     if linear.is_singular(matrix):
         raise linear.singular_error("standard_error", matrix)
-    if matrix.padding:
+    if matrix.padding or not isinstance(matrix, Matrix):
         many = r - matrix.padding
         each = standard_error(matrix, np.full(many, 1 / many), count)
         return math.sqrt(float((each**2).mean()))
@@ -66,7 +73,7 @@ def mean_standard_error(matrix: Matrix, records: object = 1) -> float | None:
     return math.sqrt((max(total, r) - 1) / count) / r
 
 
-def _inverse_squares(matrix: Matrix) -> float | None:
+def _inverse_squares(matrix: Stochastic) -> float | None:
     """Sum ``sigma_k^-2`` of an invertible matrix; None if it would take too long."""
     kron = composition(matrix)
     if isinstance(kron, Kron):
@@ -101,7 +108,7 @@ def _inverse_squares(matrix: Matrix) -> float | None:
         return float((values**-2.0).sum())
 
 
-def required_records(matrix: Matrix, tolerance: object, confidence: object = 0.95) -> int:
+def required_records(matrix: Stochastic, tolerance: object, confidence: object = 0.95) -> int:
     """See :meth:`bistochastic.Matrix.required_records`."""
     within = arguments.between("tolerance", tolerance)
     z = quantiles.two_sided(arguments.between("confidence", confidence))
@@ -112,7 +119,7 @@ def required_records(matrix: Matrix, tolerance: object, confidence: object = 0.9
     return max(1, math.ceil(exact * (1 - 1e-12)))
 
 
-def largest_variance(matrix: Matrix, share: float | None = None) -> float:
+def largest_variance(matrix: Stochastic, share: float | None = None) -> float:
     """Find the largest variance of a pseudo-response over all shares and true distributions.
 
     With ``share`` it is only over distributions in which the share has this value.
@@ -134,7 +141,7 @@ def largest_variance(matrix: Matrix, share: float | None = None) -> float:
     return float(np.max(t * own + (1 - t) * other - t * t))
 
 
-def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
+def _mean_squares(matrix: Stochastic) -> tuple[Array, Array]:
     """Compute each share's mean squared pseudo-response for its category and the most of others."""
     r, kron = matrix.size, composition(matrix)
     if r == 1:
@@ -161,7 +168,7 @@ def _mean_squares(matrix: Matrix) -> tuple[Array, Array]:
     return own, other
 
 
-def _own_and_other(matrix: Matrix, rows: Array, start: int) -> tuple[Array, Array]:
+def _own_and_other(matrix: Stochastic, rows: Array, start: int) -> tuple[Array, Array]:
     ahead = linear.forth(matrix, np.ascontiguousarray(rows**2), back=True)
     mine = np.arange(len(rows)), np.arange(start, start + len(rows))
     own = ahead[mine].copy()

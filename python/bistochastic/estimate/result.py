@@ -24,6 +24,7 @@ from bistochastic.formatting import Shown, table
 from bistochastic.matrix import Matrix
 from bistochastic.measures.priors import distribution
 from bistochastic.operators import basis
+from bistochastic.structure import Stochastic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +88,7 @@ class Estimate(Shown):
     reached. For ``"shrunk"`` it is below on purpose."""
     steps: int
     """The number of multiplications by the matrix and back; 0 if none was needed."""
-    matrix: Matrix | None = field(repr=False)
+    matrix: Stochastic | None = field(repr=False)
     """The matrix of the reported values; None if there are several."""
     reports: Array = field(repr=False)
     """The proportions of the reported values."""
@@ -138,7 +139,7 @@ class Estimate(Shown):
         return math.inf if self._linear is None else float(self._linear.degrees)
 
     @property
-    def _law(self) -> Matrix:
+    def _law(self) -> Stochastic:
         assert self.matrix is not None
         return self.matrix
 
@@ -299,12 +300,15 @@ class Estimate(Shown):
             low, high = self._linear.bounds(alpha)
             return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
         n, matrix = self.records, self._law
-        certain = structure.is_certain(matrix)
-        still = certain or matrix.truthfulness == 1
+        certain, answers = structure.is_certain(matrix), structure.forced(matrix)
+        if isinstance(matrix, Matrix):
+            still = certain or matrix.truthfulness == 1
+        else:
+            still = answers is not None and answers[0] == 1
         if len(self.frequencies) == 1 or (self.population == "fixed" and still):
             # Nothing was randomized.
             low = high = self._unbiased
-        elif certain or basis(matrix) == "flat":
+        elif certain or answers is not None or basis(matrix) == "flat":
             low, high = intervals.response_bounds(matrix, self.reports, self._unbiased, n, alpha)
         else:
             spread, doubt = self._scatter

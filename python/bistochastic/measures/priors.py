@@ -14,7 +14,15 @@ from bistochastic.errors import Refused
 from bistochastic.matrix import Matrix
 from bistochastic.measures.bits import SLACK, entropy
 from bistochastic.measures.survey import TABLE
-from bistochastic.structure import Kron, Mixture, Product, by_parts, composition, wide_factors
+from bistochastic.structure import (
+    Kron,
+    Mixture,
+    Product,
+    Stochastic,
+    by_parts,
+    composition,
+    wide_factors,
+)
 
 # Size up to which a product is written out for one column.
 _PRODUCT = 512
@@ -64,7 +72,7 @@ def distribution(name: str, size: int, given: object) -> Array:
     return numbers / total
 
 
-def prior_of(matrix: Matrix, prior: object) -> Array:
+def prior_of(matrix: Stochastic, prior: object) -> Array:
     """Read the ``prior`` of true categories, over all codes: 0 at codes that are never true.
 
     >>> import bistochastic as bs

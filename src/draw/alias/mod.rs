@@ -24,7 +24,7 @@ mod table;
 
 pub use super::uniform::{More, by_digits as below};
 pub use rest::{Outcomes, Rest, left_over, scan, share};
-pub use table::{Slots, columns, fill, law, look_up, zeros};
+pub use table::{Slots, columns, fill, look_up, zeros};
 
 #[cfg(test)]
 mod tests {

@@ -24,11 +24,6 @@ impl Outcomes {
         }
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The count of one.
     #[inline]
     pub fn count(&self, v: usize) -> u64 {
@@ -93,6 +88,7 @@ impl Rest {
     }
 
     /// Of `2^w D` cases, those of `v` that no slot decides.
+    #[cfg(test)]
     pub fn mass<W: Word>(&self, v: usize) -> u128 {
         left_over::<W>(self.law.count(v), self.total)
     }

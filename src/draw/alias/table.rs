@@ -47,6 +47,7 @@ impl<W: Word> Slots<W> {
     }
 
     /// Slots of each outcome, from the table alone.
+    #[cfg(test)]
     pub fn law(&self) -> Vec<u64> {
         law(&self.table[..1 << self.k], self.k, self.last)
     }
@@ -64,6 +65,7 @@ pub fn look_up<W: Word>(table: &[W], k: u32, x: u64) -> u64 {
 }
 
 /// Slots of each outcome in a table.
+#[cfg(test)]
 pub fn law<W: Word>(table: &[W], k: u32, last: u64) -> Vec<u64> {
     let mut law = memory::zeros(table.len());
     for (column, entry) in table.iter().enumerate() {

@@ -193,7 +193,7 @@ mod tests {
     use crate::draw::sampler::{Leaf, Sampler};
     use crate::draw::word::Width;
     use crate::law::Matrix;
-    use crate::law::battery::{make, response, sized, table, wholes, with};
+    use crate::law::examples::{make, response, sized, table, wholes, with};
     use crate::law::parameters::Value;
 
     struct Always(u64);

@@ -67,14 +67,6 @@ use draw::{At, Scratch, draw};
 
 /// Draw a report for every code. `codes` are the true ones; without them they stand in `out`.
 ///
-/// ```
-/// # use bistochastic::{draw::{derive::Label, key::Key}, law::{self, parameters::Value}};
-/// use bistochastic::draw::randomize::{Addresses, randomize};
-/// # let matrix = law::build("uniform", vec![("size".into(), Value::Whole(4))]).unwrap();
-/// # let (key, labels) = (Key::insecure(1), Label::stream("class"));
-/// randomize(&matrix, &key, &labels, None, &mut [0u8; 2], Addresses::Rows(7), 1).unwrap();
-/// ```
-///
 /// # Errors
 /// Arrays that do not fit, addresses that there are not, a composite that takes too many draws: nothing is drawn
 /// then. A code that the matrix does not have; `out` means nothing then.
@@ -265,7 +257,7 @@ pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
 mod tests {
     use super::*;
     use crate::draw::spelled::Spelled;
-    use crate::law::battery::{joined, mix, response};
+    use crate::law::examples::{joined, mix, response};
 
     fn run(m: &Matrix, codes: &[u32], ids: Ids<'_>, threads: usize) -> Vec<u32> {
         let (key, labels, at) = (Key::insecure(5), Label::stream("x"), Addresses::Ids(ids));

@@ -3,7 +3,7 @@
 use super::{Kind, Leaf, Sampler};
 use crate::draw::alias::More;
 use crate::law::Matrix;
-use crate::law::battery::{make, table, wholes, with};
+use crate::law::examples::{make, table, wholes, with};
 use crate::law::parameters::Value;
 use crate::system::memory;
 

@@ -119,7 +119,7 @@ mod tests {
     use crate::draw::alias::left_over;
     use crate::draw::sampler::counted::{Script, total, word};
     use crate::draw::sampler::{Kind, Leaf, Sampler};
-    use crate::law::battery::{make, table};
+    use crate::law::examples::{make, table};
     use crate::law::parameters::Value;
 
     /// On the grid 2^-53 the further numbers are too many to count: the slots are counted one by one,

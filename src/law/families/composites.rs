@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::law::composite::refuse_padding;
-use crate::law::entries::KEPT;
 use crate::law::parameters::{Arguments, Value};
-use crate::law::{Law, Matrix, Nesting};
+use crate::law::{Law, Matrix};
 use crate::number::lattice::{self, MAX_SIZE, gcd};
 use crate::system::memory::Gather;
 
@@ -17,18 +16,13 @@ pub fn kron(arguments: &mut Arguments) -> Result<Matrix> {
         size.checked_mul(factor.size())
             .filter(|&size| size <= MAX_SIZE)
     });
-    let cells = u128::from(size.unwrap_or(u64::MAX));
-    let rows = factors.iter().map(|factor| factor.nesting().row);
-    let row = rows.fold(cells, u128::saturating_add);
-    let nesting = Nesting::of(&factors, (row, row.saturating_mul(cells)))?;
     if size.is_none() {
         let must = "have a joint domain of at most 2^53 cells";
         let got = format!("{} factors with more cells", factors.len());
         return Err(Error::value("matrices", must, got));
     }
     let parameters = vec![("matrices", Value::Matrices(Arc::clone(&factors)))];
-    let law = Law::Kron(factors);
-    Ok(Matrix::nested("kron", law, parameters, nesting))
+    Matrix::nested("kron", Law::Kron(factors), parameters)
 }
 
 /// One of several matrices, chosen at random for every record.
@@ -45,12 +39,6 @@ pub fn mix(arguments: &mut Arguments) -> Result<Matrix> {
         return Err(Error::value("matrices", must, other.size()));
     }
     refuse_padding("mix", &parts)?;
-    let (mut row, mut through) = (u128::from(size), 0u128);
-    for inner in parts.iter().map(Matrix::nesting) {
-        row = row.saturating_add(inner.row);
-        through = through.saturating_add(inner.through);
-    }
-    let nesting = Nesting::of(&parts, (row, through))?;
     let shares = weights.iter().map(|&w| {
         let g = gcd(w as u128, sum.into()) as i128;
         (i128::from(w) / g, i128::from(sum) / g)
@@ -64,7 +52,7 @@ pub fn mix(arguments: &mut Arguments) -> Result<Matrix> {
         weights,
         sum,
     };
-    Ok(Matrix::nested("mix", law, parameters, nesting))
+    Matrix::nested("mix", law, parameters)
 }
 
 /// Weights in lowest terms. Integers and fractions must sum to exactly 1, floats within 1e-9.
@@ -115,20 +103,6 @@ pub fn product(arguments: &mut Arguments) -> Result<Matrix> {
         return Err(Error::value("matrices", must, other));
     }
     refuse_padding("product", &pair)?;
-    let (before, after) = (first.nesting(), second.nesting());
-    // The rows of the second matrix are kept up to a size.
-    let own = match size <= KEPT {
-        true => u128::from(size) * u128::from(size),
-        false => after.through,
-    };
-    let row = before.row.saturating_add(own);
-    let through = before.through.saturating_add(after.through);
-    let mut nesting = Nesting::of(&pair, (row, through))?;
-    if size <= KEPT {
-        let rows = u128::from(size).saturating_mul(after.row);
-        nesting.kept = nesting.kept.saturating_add(rows);
-    }
     let parameters = vec![("matrices", Value::Matrices(Arc::clone(&pair)))];
-    let law = Law::Product(pair);
-    Ok(Matrix::nested("product", law, parameters, nesting))
+    Matrix::nested("product", Law::Product(pair), parameters)
 }

@@ -203,7 +203,7 @@ fn by_keep(size: u64, keep: Value) -> Result<Law> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::battery::with;
+    use crate::law::examples::with;
 
     #[test]
     fn keep_moves_towards_secrecy_by_less_than_the_grid_step() {

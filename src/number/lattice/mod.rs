@@ -7,7 +7,7 @@ mod rationals;
 mod rounding;
 
 pub use rationals::{common_total, gcd, nearest};
-pub use rounding::{Rounded, round_even, round_number, round_vector};
+pub use rounding::{round_even, round_number, round_vector};
 
 /// Units of the grid: an entry is an integer of them, a line sums to all of them.
 pub const GRID: u64 = 1 << 53;

@@ -23,26 +23,18 @@ pub type Given<'py> = (
 /// Read the options of a decomposition.
 fn read(given: &Given<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Options> {
     let (mass, max_terms, restarts) = given;
-    let mass = as_real("mass", "be a number", mass)?;
-    if !(mass > 0.0 && mass <= 1.0) {
-        return Err(Error::value("mass", "be above 0 and at most 1", mass).into());
+    let mut options = Options::default().mass(as_real("mass", "be a number", mass)?)?;
+    if let Some(given) = max_terms {
+        options = options.max_terms(whole("max_terms", given, 1, u64::MAX)?)?;
     }
-    let max_terms = max_terms
-        .as_ref()
-        .map(|given| whole("max_terms", given, 1, u64::MAX))
-        .transpose()?;
-    let restarts = whole("restarts", restarts, 1, 1 << 16)?;
+    let options = options.restarts(whole("restarts", restarts, 1, 1 << 16)? as u32)?;
     if let Some(progress) = progress
         && !progress.is_callable()
     {
         let must = "be a function of the share that is done";
         return Err(Error::type_("progress", must, type_name(progress)).into());
     }
-    Ok(Options {
-        mass,
-        max_terms,
-        restarts: restarts as u32,
-    })
+    Ok(options)
 }
 
 /// Refuse a matrix without zeros whose entries, copied and queued, would not fit in memory.
@@ -58,15 +50,13 @@ fn fits(matrix: &law::Matrix) -> Result<(), Error> {
 
 /// A decomposition for Python. The matrix and the options decide its terms.
 fn made(inner: birkhoff::Decomposition, options: &Options) -> Made {
-    // No option is negative, so -1 is one that was not given. The first two are those of all decompositions.
-    let options = vec![
-        Label::Text("bottleneck".into()),
-        Label::Integer(-1),
-        Label::Integer(options.mass.to_bits().into()),
-        Label::Integer(options.max_terms.map_or(-1, i128::from)),
-        Label::Integer(options.restarts.into()),
-    ];
-    Made(Decomposition { inner, options })
+    // The first two are those of all decompositions.
+    let mut labels = vec![Label::Text("bottleneck".into()), Label::Integer(-1)];
+    labels.extend(options.numbers().map(Label::Integer));
+    Made(Decomposition {
+        inner,
+        options: labels,
+    })
 }
 
 /// See :meth:`Matrix.decompose`.

@@ -48,7 +48,7 @@ impl Decomposition {
     }
 
     fn count(&self) -> u128 {
-        self.inner.terms().unwrap_or(0)
+        self.inner.terms()
     }
 
     /// The number of terms, as rows of an array.
@@ -91,7 +91,7 @@ impl Decomposition {
         fraction: &Bound<'py, PyAny>,
         j: u128,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut factors = self.inner.weight(j).into_iter();
+        let mut factors = self.inner.factors_of_weight(j).into_iter();
         let mut product = fraction.call1(factors.next().unwrap_or((1, 1)))?;
         for factor in factors {
             product = product.mul(fraction.call1(factor)?)?;

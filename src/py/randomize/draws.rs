@@ -95,7 +95,7 @@ pub struct Column<'py> {
     pub len: usize,
 }
 
-const CODES: &str = "be an array of integers";
+const CODES: &str = "be an array of integers without missing values";
 
 impl<'py> Column<'py> {
     /// Codes below `size`. If there is `room`, an array like the codes, the answer has its memory.
@@ -133,6 +133,8 @@ impl<'py> Column<'py> {
         }
         let unsigned = format!("u{bytes}");
         let native: bool = dtype.getattr("isnative")?.extract()?;
+        // An array of the caller's holds native numbers, and nothing that is exchanged at the end.
+        let swapped = !native && room.is_none();
         let plain = native && has_flags(&array, &["C_CONTIGUOUS", "ALIGNED"])?;
         // Through Python, so that an allocation that fails is a MemoryError.
         let own = dtype.call_method1("newbyteorder", ("=",))?;
@@ -154,12 +156,12 @@ impl<'py> Column<'py> {
         Ok(Column {
             codes,
             out: flat(&result)?,
-            answer: if native {
-                result
-            } else {
+            answer: if swapped {
                 result.call_method1("view", (dtype,))?
+            } else {
+                result
             },
-            swapped: !native,
+            swapped,
             bytes,
             len,
         })

@@ -45,8 +45,9 @@ impl Matrix {
     /// For circulant, randomized response, reflected, geometric, uniform and T-transform matrices neither branches
     /// nor memory addresses depend on the true value. For the others they do.
     ///
-    /// ``threads`` is the most threads to use. The default is all of them, or ``BISTOCHASTIC_THREADS`` (at most
-    /// 1024). No other thread may change the arrays meanwhile.
+    /// ``out`` is an array to write to, of the shape and dtype of ``codes``; it is returned. ``threads`` is the most
+    /// threads to use. The default is all of them, or ``BISTOCHASTIC_THREADS``. No other thread may change the
+    /// arrays meanwhile.
     ///
     /// Text ids must not end in U+0000. NumPy drops zeros at the end of fixed-width items. So text (dtype ``U``)
     /// is read as NumPy shows it, and bytes (dtype ``S``) are refused if one is shorter than the width: pass a
@@ -67,7 +68,7 @@ impl Matrix {
     /// Traceback (most recent call last):
     ///     ...
     /// bistochastic.errors.Refused: `codes` must hold integers from 0 to 3; got one outside at position 1
-    #[pyo3(signature = (codes, *, key=None, stream=None, start=None, ids=None, threads=None))]
+    #[pyo3(signature = (codes, *, key=None, stream=None, start=None, ids=None, out=None, threads=None))]
     #[allow(clippy::too_many_arguments)]
     fn randomize<'py>(
         &self,
@@ -77,6 +78,7 @@ impl Matrix {
         stream: Option<&Bound<'py, PyAny>>,
         start: Option<&Bound<'py, PyAny>>,
         ids: Option<&Bound<'py, PyAny>>,
+        out: Option<Bound<'py, PyAny>>,
         threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let matrix = self.inner();
@@ -103,7 +105,7 @@ impl Matrix {
         let draws = Draws {
             matrix,
             secret: &secret,
-            column: Column::new(codes, matrix.size(), None)?,
+            column: Column::new(codes, matrix.size(), out)?,
             threads,
         };
         match ids {

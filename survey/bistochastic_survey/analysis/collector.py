@@ -1,44 +1,182 @@
-"""``plan.collector``: counts of reported records that arrive one by one or in batches.
+"""``plan.collector``: counts of reported records that arrive one by one, in tables, or counted.
 
 A collector holds one array of counts per table, and nothing of a single record. So its memory is
 known in advance, collectors add up, and a file of some kilobytes restarts one where it stopped.
+``Counts`` is one of these tables, which an estimate can use like the protected table itself.
 """
 
 from __future__ import annotations
 
+import copy
 import json
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.estimate import Estimate
+from bistochastic.estimate import Axis, Estimate
 from bistochastic_survey import checks
-from bistochastic_survey.analysis.counts import CELLS, MOST, WHOLE, Counts, read_rows
-from bistochastic_survey.analysis.quantities import Quantity, Ratio
+from bistochastic_survey.analysis.design import Design
+from bistochastic_survey.analysis.protected_table import Sheet, read_numbers, require, sheet_of
+from bistochastic_survey.analysis.request import ask, digits, reports_of
 from bistochastic_survey.files import atomic
 from bistochastic_survey.json_fields import Here, parsed
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.embedded import refuse_other_plan
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.table.frames import opened
+from bistochastic_survey.table.frames import Table, opened
+from bistochastic_survey.table.results import opened_rows
 from bistochastic_survey.wording import Shown, shown
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from bistochastic_survey.analysis.request import Question
     from bistochastic_survey.progress import Progress
 
-# How many kinds of records are held before tables are added to.
-_HELD = 4096
+# Integers below this are exact as floats, in which tables are solved.
+MOST = 2**53
+CELLS = 2**27
+WHOLE = "hold integers that are not negative"
 FORMAT, VERSION = "bistochastic collector", 1
-Population = Literal["sampled", "fixed"]
+# The cells that records are in, how many in each, and records without an answer.
+Found = tuple[NDArray[np.int64], NDArray[np.int64] | int, int]
+
+
+class Counts(Shown):
+    """The number of records that report each combination of categories, in the declared order.
+
+    :meth:`Collector.counts` returns it, and ``Release(counts, plan)`` analyses it: only under the
+    plan that it was made for.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+    >>> collector = plan.collector("sex")
+    >>> collector.update({"sex": ["F"] * 60 + ["M"] * 40})
+    >>> table = collector.counts("sex")
+    >>> table, table.counts
+    (<Counts of 100 records: sex 2>, array([60, 40]))
+    >>> sv.Release(table, plan).count({"sex": "F"}).value
+    70.0
+    """
+
+    columns: tuple[str, ...]
+    """The requested columns."""
+    axes: tuple[Axis, ...]
+    """These columns, and after them those that an estimate of them needs, with their categories."""
+    unanswered: int
+    """Records without an answer, which are in no cell: those of ``missing="keep"``."""
+
+    def __init__(self, plan: Plan, columns: Iterable[str]) -> None:
+        self._question = question = ask(plan, columns, None)
+        self.columns = question.columns
+        coded = [(name, reports_of(each, name)) for each in question.coded for name in each.columns]
+        groups = [(name, labels.values) for name, labels in question.groups.items()]
+        known = dict((*groups, *coded))
+        for name in self.columns:
+            if name not in known:
+                must = "hold columns with declared categories"
+                raise Refused("tables", must, f"`{shown(name)}`, which the plan does not protect")
+        # Beside the requested columns those protected with them, and those that choose a matrix.
+        beside = [n for each in question.coded for n in (
+            *each.columns, *([each.groups.column] if each.groups is not None else []))]  # fmt: skip
+        names = tuple(dict.fromkeys([*self.columns, *beside]))
+        self.axes = tuple(Axis(name, known[name]) for name in names)
+        shape = [len(axis.categories) for axis in self.axes]
+        if math.prod(shape) > CELLS:
+            raise Refused("tables", "have at most 2^27 cells together", math.prod(shape))
+        self._cells = np.zeros(shape, np.int64)
+        self.unanswered = 0
+        strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+        self._strides = dict(zip(names, strides, strict=True))
+        # The place of each category along the flat array; none if some combinations are impossible.
+        self._places: list[tuple[str, dict[object, int]]] = [
+            (axis.name, {(type(v), v): i * step for i, v in enumerate(axis.categories)})
+            for axis, step in zip(self.axes, strides, strict=True)
+            if not any(each.impossible for each in question.coded)
+        ]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records report each combination, an axis of the array for each of ``axes``."""
+        found = self._cells.view()
+        found.setflags(write=False)
+        return found
+
+    @property
+    def records(self) -> int:
+        """The number of records in all cells."""
+        return int(self._cells.sum())
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(f"{shown(axis.name)} {len(axis.categories)}" for axis in self.axes)
+        return f"<Counts of {self.records} records: {sizes}>"
+
+    def _copy(self) -> Counts:
+        """Return the same counts, which stay as they are now."""
+        found = copy.copy(self)
+        found._cells = self._cells.copy()
+        return found
+
+    def _find(self, record: Mapping[str, object]) -> int:
+        """Find the cell of a record of declared categories; ``KeyError`` for any other."""
+        if not self._places:
+            raise KeyError
+        return sum(codes[type(record[name]), record[name]] for name, codes in self._places)
+
+    def _read(self, table: Table, what: str, times: NDArray[np.float64] | None = None) -> Found:
+        """Find the cells of the rows of a table, the records of each, and those unanswered."""
+        question, step = self._question, self._strides
+        sheet = sheet_of(question, table, Design(), what, times=times, empty=True)
+        cells = np.zeros(sheet.rows, np.int64)
+        steps: list[Any] = [step[name] for name in question.groups]
+        for each in question.coded:
+            # Of a single column, codes that are only reported are behind all others, as here.
+            many = zip(digits(each), each.columns, strict=True) if len(each.columns) > 1 else ()
+            steps.append(
+                sum(at * step[name] for at, name in many) if many else step[each.columns[0]]
+            )
+        for axis, places in zip(sheet.axes, steps, strict=True):
+            codes = axis.codes.astype(np.int64)
+            cells += codes * places if isinstance(places, int) else places[codes]
+        inside = slice(None) if sheet.inside is None else sheet.inside
+        many_ = 1 if times is None else times[inside].astype(np.int64)
+        return cells[inside], many_, sheet.unanswered
+
+    def _add(self, found: Found) -> None:
+        """Count records."""
+        np.add.at(self._cells.reshape(-1), found[0], found[1])
+        self.unanswered += found[2]
+
+    def _sheet(self, question: Question, design: Design) -> Sheet:
+        """Return the same as rows, one for each cell that has records."""
+        if not design._is_plain:
+            must = "be a table if weights, strata or cluster are given"
+            raise RefusedType("data", must, "Counts")
+        plan, mine = question.plan, self._question.plan.digest
+        if mine != plan.digest:
+            must = f"be those of plan `{shown(plan.name)}`, digest {plan.digest[:12]}"
+            raise Refused("counts", must, f"digest {mine[:12]}")
+        if not self.records:
+            raise Refused("counts", "hold at least one record", "none")
+        for name in question.columns:
+            if name not in self._strides:
+                must = "be columns of the table"
+                raise Refused("columns", must, f"`{shown(name)}`, which it lacks")
+        filled = np.nonzero(self._cells)
+        rows = {
+            axis.name: [axis.categories[i] for i in place.tolist()]
+            for axis, place in zip(self.axes, filled, strict=True)
+        }
+        times = self._cells[filled].astype(np.float64)
+        return sheet_of(question, opened(rows), design, "counts", times=times)
 
 
 class Collector(Shown):
@@ -78,13 +216,6 @@ class Collector(Shown):
         self._known = None if plan.keep == "*" else known | set(plan.keep)
         self._records = 0
         self._mark: str | int | None = None
-        # How many records have each combination of cells: a cell per table.
-        self._held: defaultdict[tuple[int | None, ...], int] = defaultdict(int)
-        # Tables of one column of strings are looked up at once, if all tables are.
-        places = [each._places[0] for each in self._tables.values() if len(each._places) == 1]
-        strings = all(type(x) is not bool for _, codes in places for x in codes)
-        quick = strings and len(places) == len(self._tables)
-        self._quick: list[Any] = places if quick else [None]
 
     @property
     def records(self) -> int:
@@ -107,57 +238,31 @@ class Collector(Shown):
 
     def add(self, record: Mapping[str, object], *, mark: str | int | None = None) -> None:
         """Count one reported record. If a value is not a declared category, nothing is counted."""
-        _mapping("record", record)
-        _check_mark(mark)
+        if not isinstance(record, Mapping):
+            raise RefusedType("record", "map columns to values", type(record).__name__)
         if self._known is not None and not self._known.issuperset(record):
             unknown = next(name for name in record if name not in self._known)
             must = "hold columns that the plan protects or keeps"
             raise Refused("record", must, f"`{shown(unknown)}`")
-        cells: tuple[int | None, ...] | None
         try:
-            # What is no key, such as an integer, is looked at more closely.
-            cells = tuple([codes[record[name]] for name, codes in self._quick])
+            cells = [table._find(record) for table in self._tables.values()]
         except (KeyError, TypeError):
-            cells = None
-        if cells is None:
-            try:
-                cells = tuple(table._find(record) for table in self._tables.values())
-            except ValueError:
-                # A table holds values in more ways, for example as numbers inside a class.
-                names = {name for table in self._tables.values() for name, _ in table._places}
-                try:
-                    self.update({name: [record[name]] for name in names}, mark=mark)
-                except (KeyError, ValueError, TypeError):
-                    pass
-                else:
-                    return
-                raise
-        with self._lock:
-            self._held[cells] += 1
-            self._records += 1
-            self._mark = self._mark if mark is None else mark
-            if len(self._held) > _HELD:
-                self._settle()
-
-    def _settle(self) -> None:
-        """Add the records that are held to the tables, under the lock."""
-        for i, table in enumerate(self._tables.values()):
-            for cells, many in self._held.items():
-                cell = cells[i]
-                table._add([] if cell is None else [cell], many, many if cell is None else 0)
-        self._held.clear()
+            # Whatever is not a category as it was declared, is read as a table of one row is.
+            names = {axis.name for each in self._tables.values() for axis in each.axes}
+            table = opened({name: [record[name]] for name in names if name in record})
+            read = [each._read(table, "record") for each in self._tables.values()]
+        else:
+            read = [(np.array([cell]), 1, 0) for cell in cells]
+        self._count(1, read, mark)
 
     def update(self, frame: object, *, mark: str | int | None = None) -> None:
         """Count all records of a protected table, in any container that ``protect`` accepts."""
-        table = opened(self._own(frame).data)
-        self._count(table.rows, [each._read(table) for each in self._tables.values()], mark)
-
-    def _own(self, frame: object) -> Release[Any]:
-        """Return a release of the collector's own plan; a release of another raises an error."""
-        if not isinstance(frame, Release):
-            return Release(frame, self._plan)
-        refuse_other_plan(self._plan, frame.plan)
-        return frame
+        if isinstance(frame, Release):
+            refuse_other_plan(self._plan, frame.plan)
+        else:
+            frame = Release(frame, self._plan)
+        table = opened(frame.data)
+        self._count(table.rows, [t._read(table, "frame") for t in self._tables.values()], mark)
 
     def add_counts(
         self, rows: object, *, count: str = "count", mark: str | int | None = None
@@ -181,20 +286,33 @@ class Collector(Shown):
         >>> collector.estimate("sex").counts
         array([70., 30.])
         """
-        tables = self._tables.values()
-        table, times = read_rows(rows, count, tables)
-        found = [each._read(table, "rows", times) for each in tables]
-        self._count(int(times.sum()), found, mark)
+        column, table = named("count", count), opened_rows(rows)
+        for name in {axis.name: 0 for each in self._tables.values() for axis in each.axes}:
+            if column == name:
+                got = f"`{shown(column)}`, which the table is made of"
+                raise Refused("count", "name the column of counts", got)
+            require(table, "rows", name)
+        require(table, "rows", column)
+        values, missing = read_numbers(table, "count", WHOLE, column)
+        times = values.astype(np.float64)
+        wrong = ~((times >= 0) & (times == np.floor(times)) & (times < MOST))
+        wrong = wrong if missing is None else missing
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise Refused("count", WHOLE, f"one that is not, in row {at}", column=column, row=at)
+        total = math.fsum(times.tolist())
+        if not total < MOST:
+            raise Refused("count", f"{WHOLE}, less than 2^53 in all", f"{total:g}", column=column)
+        read = [each._read(table, "rows", times) for each in self._tables.values()]
+        self._count(int(total), read, mark)
 
-    def _count(
-        self, records: int, found: Sequence[tuple[Any, Any, int]], mark: str | int | None
-    ) -> None:
+    def _count(self, records: int, read: Sequence[Found], mark: str | int | None) -> None:
         """Add records to all tables at once, where each of them has them."""
         _check_mark(mark)
         with self._lock:
             self._require_room(records)
-            for table, cells in zip(self._tables.values(), found, strict=True):
-                table._add(*cells)
+            for table, found in zip(self._tables.values(), read, strict=True):
+                table._add(found)
             self._records += records
             self._mark = self._mark if mark is None else mark
 
@@ -217,7 +335,8 @@ class Collector(Shown):
         with self._lock:
             self._require_room(records)
             for columns, table in self._tables.items():
-                table._merge(tables[columns])
+                table._cells += tables[columns]._cells
+                table.unanswered += tables[columns].unanswered
             self._records += records
 
     def __add__(self, other: object) -> Collector:
@@ -239,29 +358,27 @@ class Collector(Shown):
 
     def _snapshot(self) -> tuple[int, dict[tuple[str, ...], Counts], str | int | None]:
         with self._lock:
-            self._settle()
             tables = {name: table._copy() for name, table in self._tables.items()}
             return self._records, tables, self._mark
 
     def counts(self, *columns: str) -> Counts:
-        """Return the counts of the smallest table that has these columns."""
-        for name in columns:
-            named("columns", name)
-        asked = set(columns)
-        fitting = [each for each in self._tables.values() if asked <= set(each.columns)]
+        """Return the counts of the smallest table that has these columns.
+
+        ``Release(collector.counts("a", "b"), plan)`` has all analyses of them.
+        """
+        asked = {named("columns", name) for name in columns}
+        fitting = [each for each in self._snapshot()[1].values() if asked <= set(each.columns)]
         if not fitting:
             must = f"be in one table of {', '.join(map(_spoken, self._tables))}"
             raise Refused("columns", must, _spoken(columns))
-        with self._lock:
-            self._settle()
-            return min(fitting, key=lambda each: each.counts.size)._copy()
+        return min(fitting, key=lambda each: each.counts.size)
 
     def estimate(
         self,
         *columns: str,
         method: Literal["inverse", "mle", "simplex", "shrunk"] = "inverse",
         where: Mapping[str, object] | None = None,
-        population: Population = "sampled",
+        population: Literal["sampled", "fixed"] = "sampled",
         progress: Progress = None,
         gap: float | None = None,
         seconds: float | None = None,
@@ -274,8 +391,7 @@ class Collector(Shown):
 
         Raises ``ValueError`` as long as no record with a value of these columns was counted.
         """
-        watched = checks.flag("always_valid", always_valid)
-        counts = self._require_counts(*columns)
+        watched, counts = checks.flag("always_valid", always_valid), self.counts(*columns)
         found = Release(counts, self._plan).estimate(
             *(columns or counts.columns), method=method, where=where, population=population,
             progress=progress, gap=gap, seconds=seconds,
@@ -285,33 +401,6 @@ class Collector(Shown):
             # What has no such intervals says so at once.
             found.interval()
         return found
-
-    def _require_counts(self, *columns: str) -> Counts:
-        """Return the same as :meth:`counts`, unless nothing was counted."""
-        counts = self.counts(*columns)
-        if not counts.records:
-            got = f"{counts.unanswered:,} without a value" if counts.unanswered else "an empty one"
-            raise Refused("collector", "hold a reported record with a value", got)
-        return counts
-
-    def count(self, where: Mapping[str, object], *, population: Population = "sampled") -> Quantity:
-        """Estimate how many records meet all conditions, as :meth:`Release.count` does."""
-        _mapping("where", where)
-        counts = self._require_counts(*where)
-        return Release(counts, self._plan).count(where, population=population)
-
-    def ratio(
-        self,
-        where: Mapping[str, object],
-        given: Mapping[str, object] | None = None,
-        *,
-        population: Population = "sampled",
-    ) -> Ratio:
-        """Estimate the proportion that meets ``where``, as :meth:`Release.ratio` does."""
-        _mapping("where", where)
-        _mapping("given", {} if given is None else given)
-        counts = self._require_counts(*{**where, **(given or {})})
-        return Release(counts, self._plan).ratio(where, given, population=population)
 
     def to_json(self) -> str:
         """Write all counts, the mark and the digest of the plan: a format that lasts.
@@ -361,7 +450,7 @@ class Collector(Shown):
                 must = f"have {table.counts.size} cells for {_spoken(table.columns)}"
                 raise Refused(counts.path, must, len(listed))
             cells = np.array([x.whole(0, MOST - 1) for x in listed], np.int64)
-            table._add(range(len(cells)), cells, each["unanswered"].whole(0, MOST - 1))
+            table._add((np.arange(len(cells)), cells, each["unanswered"].whole(0, MOST - 1)))
             if sum(cells.tolist()) + table.unanswered != made._records:
                 must = f"be the sum of the counts of {_spoken(table.columns)}"
                 raise Refused("records", must, made._records)
@@ -402,11 +491,6 @@ def _check_mark(given: object, *, needed: bool = False) -> None:
     if (given is None and not needed) or isinstance(given, str) or type(given) is int:
         return
     raise RefusedType("mark", "be a string or an integer", type(given).__name__)
-
-
-def _mapping(name: str, given: object) -> None:
-    if not isinstance(given, Mapping):
-        raise RefusedType(name, "map columns to values", type(given).__name__)
 
 
 def _columns(given: object) -> tuple[str, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from bistochastic import Matrix, identity, kron, structure
+from bistochastic import Channel, Matrix, identity, kron, structure
 from bistochastic.errors import Refused
 from bistochastic.estimate import (
     METHODS,
@@ -28,13 +28,13 @@ from bistochastic.estimate import (
 )
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.batches import tally
-from bistochastic_survey.analysis.counts import Counts
+from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     CodedAxis,
     Reported,
+    noise_notes,
     read_sheet,
-    shared_noise,
 )
 from bistochastic_survey.analysis.request import Question, ask_table, part
 from bistochastic_survey.checks import Array
@@ -66,13 +66,11 @@ def estimate(
         found = _read(question, release.data, drawn)
         back, axes = way_back(question, found.axes)
         estimated = of_tallies(question, back, axes, found.tallies, how, who, patience)
-    notes = found.notes
-    if question.coded:
-        notes = (*notes, *shared_noise(release._certificate, drawn))
+    notes = (*found.notes, *noise_notes(release, question, drawn))
     if found.unanswered:
         plural = "s" * (found.unanswered > 1)
         notes = (f"{found.unanswered:,} record{plural} without an answer left out", *notes)
-    return replace(estimated, notes=(*estimated.notes, *notes))
+    return replace(estimated, notes=tuple(dict.fromkeys((*estimated.notes, *notes))))
 
 
 def _read(question: Question, data: Any, design: Design) -> Reported:
@@ -176,6 +174,9 @@ def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix
 
 
 def _product(matrices: list[Matrix]) -> Matrix:
+    if any(isinstance(each, Channel) for each in matrices):
+        # An estimate asks no more of a channel than of a matrix.
+        return cast(Matrix, Channel.joint(*matrices) if len(matrices) > 1 else matrices[0])
     return matrices[0] if len(matrices) == 1 else kron(*matrices)
 
 

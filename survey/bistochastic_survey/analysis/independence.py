@@ -20,7 +20,7 @@ from bistochastic import Matrix, structure
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.batches import gathered
-from bistochastic_survey.analysis.counts import Counts
+from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.request import Coded, Question, ask_table

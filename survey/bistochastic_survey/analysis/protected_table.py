@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic import backend
+from bistochastic import Channel, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample, Stage, Tallies, wrong_weight
 from bistochastic_survey.analysis.design import Design
@@ -34,6 +34,7 @@ SHARED = (
     "rows of one id share their noise: errors and intervals may be too small unless cluster= names "
     "the column of ids"
 )
+KNOWN = "errors assume that the probabilities of the channel are known, not estimated"
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +226,13 @@ def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, 
     if ids is None or ids.row_columns or ids.rows_per_id_checked == 1:
         return ()
     return () if design.cluster is not None or design.replicates else (SHARED,)
+
+
+def noise_notes(release: Any, question: Question, design: Design) -> tuple[str, ...]:
+    """Write what errors take for granted of the noise of these columns."""
+    known = any(isinstance(each.matrix, Channel) for each in question.coded)
+    notes = shared_noise(release._certificate, design) if question.coded else ()
+    return (*notes, *([KNOWN] if known else ()))
 
 
 def read_sheet(

@@ -118,6 +118,11 @@ def refuse_undecided(name: str, plan: Plan, column: str | None) -> None:
 def _check_known(name: str, plan: Plan, column: str) -> None:
     """Raise an error for a column that protected tables of this plan do not have."""
     refuse_undecided(name, plan, column)
+    known = "*" if isinstance(plan, Plan) or plan.keep == "*" else {*plan._protected, *plan.keep}
+    if known != "*" and column not in known:
+        # An observed column that was forgotten would be taken for true.
+        must = "name observed columns, or those of keep="
+        raise Refused(name, must, f"`{shown(column)}`")
     if column in plan.drop:
         raise Refused(name, "name columns of the plan", f"`{shown(column)}`, which it drops")
     if column in [each.column for each in plan._numeric]:

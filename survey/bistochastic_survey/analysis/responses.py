@@ -21,14 +21,14 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.batches import gathered
-from bistochastic_survey.analysis.counts import Counts
+from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     Sheet,
+    noise_notes,
     read_numbers,
     read_sheet,
     require,
-    shared_noise,
 )
 from bistochastic_survey.analysis.request import (
     Coded,
@@ -298,7 +298,7 @@ def respond(
     values = {name: numbers_of(plan, table, name) for name in numbers}
     sample, codes = rows_of(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
-    shared = (*sheet.notes, *(shared_noise(release._certificate, design) if question.coded else ()))
+    shared = (*sheet.notes, *noise_notes(release, question, design))
     return Responses(
         question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared, table
     )

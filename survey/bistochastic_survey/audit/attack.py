@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from bistochastic import Key
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.audit import guesses, linkage, numbers, pooling, scenarios, unprotected
-from bistochastic_survey.audit.attributes import marginal, releases
+from bistochastic_survey.audit import guesses, linkage, pooling, scenarios, unprotected
 from bistochastic_survey.audit.codes import (
     Channel,
     Clear,
     Codes,
     Evidence,
+    Steps,
+    check_columns,
     gather_evidence,
     moved_among_classes,
+    read_moved,
 )
 from bistochastic_survey.audit.findings import OTHER
-from bistochastic_survey.audit.pairing import pair_rows, same_codes, same_people
-from bistochastic_survey.audit.results import Audit, Linkage, Part, Pooled, Rate
-from bistochastic_survey.audit.steps import Steps
+from bistochastic_survey.audit.pairing import Pairs, pair_rows, same_codes, same_people
+from bistochastic_survey.audit.results import Audit, Linkage, Pooled
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
+from bistochastic_survey.release.waves import Wave
+from bistochastic_survey.table.results import opened
 from bistochastic_survey.wording import prefix
 
-T = TypeVar("T")
+TRIAL = (
+    "this release: its rows were shuffled, and no columns pair them with the original. All rates "
+    "are of a new draw by the same plan, which is not stored"
+)
 
 # Up to so many records everyone is a target, beyond it so many are.
 EVERYONE = 20_000
@@ -55,12 +64,10 @@ def attack(
     with watched("auditing", progress) as tell:
         steps = Steps(tell)
         pairs = pair_rows(original, release, **matching)
+        trial = [TRIAL] * (pairs.how == "nothing")
+        if trial:
+            pairs = _drawn_again(original, pairs, release)
         evidence = gather_evidence(pairs, plan, steps)
-        if not evidence.paired:
-            for channel in evidence.channels:
-                guesses.refuse_other_counts(channel)
-            [(_, drawn), *_] = releases(evidence.channels, rng)
-            evidence = replace(evidence, channels=tuple(drawn))
         intruders = scenarios.read(evidence, asked["knows"], asked["wants"])
         others = _others(original, asked["also"], evidence, matching)
         per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
@@ -69,11 +76,14 @@ def attack(
         chosen = _targets(evidence.rows, many, rng)
         links, notes = _linkages(evidence, chosen, level, per_person, steps)
         given = unprotected.given_away(evidence, level, steps)
-        links += numbers.by_distance(evidence, chosen, level, steps)
+        links += linkage.by_distance(evidence, chosen, level, steps)
         chosen = _targets(evidence.rows, many, rng)
         found = [scenarios.run(evidence, each, chosen, level, rng)
                  for each in steps.over("scenarios", intruders)]  # fmt: skip
         links += _between(evidence, others, level, many, rng)
+        disclosures = [
+            d for each in evidence.numbers for d in unprotected.measure_disclosure(each, level)
+        ]
         made = Audit(
             plan=plan.name,
             records=evidence.rows,
@@ -83,40 +93,42 @@ def attack(
             linkages=tuple(links),
             giveaways=tuple(given),
             neighbours=tuple(unprotected.neighbours(evidence)),
-            repeats=unprotected.repeats(evidence),
-            disclosures=tuple(
-                d for each in evidence.numbers for d in numbers.measure_disclosure(each, level)
-            ),
-            marginals=tuple(m for m in map(marginal, evidence.channels) if m is not None),
-            notes=(*evidence.notes, *notes),
+            disclosures=tuple(disclosures),
+            notes=(*trial, *evidence.notes, *notes),
             unforeseen=evidence.unforeseen,
             scenarios=tuple(found),
             pooled=tuple(_pooled(evidence, others, level, rng, steps)),
         )
         if tell is not None:
             tell(1.0)
-        return made if evidence.paired else _predicted_only(made)
+        return made
 
 
-def _predicted_only(audit: Audit) -> Audit:
-    """Show what is predicted in the place of what another draw would give."""
+def _drawn_again(original: Any, pairs: Pairs, release: Release[Any]) -> Pairs:
+    """Put a new draw of the plan, in the order of the original, in the place of shuffled rows.
 
-    def only(part: T) -> T:
-        if isinstance(part, Rate):
-            mean = part.predicted
-            return part if mean is None else replace(part, observed=mean, low=mean, high=mean)
-        if isinstance(part, tuple):
-            return type(part)(map(only, part))
-        if isinstance(part, Part | Audit):
-            changed = {each.name: only(getattr(part, each.name)) for each in fields(part)}
-            return replace(part, **changed)
-        return part
-
-    pooled = [
-        replace(e, single=only(e.worst).observed if e.single >= e.worst.observed else e.single)
-        for e in audit.pooled
-    ]
-    return replace(only(replace(audit, pooled=tuple(pooled))), repeats=None)
+    The release must be one that the plan can give: its categories are counted, its numbers sorted.
+    """
+    check_columns(pairs, release.plan)
+    for attribute in release.plan.attributes:
+        if attribute.whole_column:
+            read_moved(pairs, attribute)
+        else:
+            guesses.refuse_other_counts(pairs, attribute)
+    options: dict[str, Any] = {}
+    if pairs.memoised and pairs.id_column is not None and pairs.people is not None:
+        most = int(np.bincount(pairs.people).max())
+        wave = Wave(pairs.id_column, after="first", max_rows=most, rerandomize_numeric=True)
+        options = {"ids": wave, "key": Key.generate(), "release_name": "audit"}
+    own, plan, names = pairs.original.names, release.plan, set(pairs.published)
+    kept = [name for name in own if name in names and name not in plan._protected]
+    left = [name for name in own if name not in {*kept, *plan._protected}]
+    same = Plan(plan.attributes, keep=kept, drop=left, name=plan.name)
+    with warnings.catch_warnings():
+        # They were given when the release was made.
+        warnings.simplefilter("ignore")
+        drawn = same.protect(original, progress=False, **options)
+    return replace(pairs, released=opened(drawn.data))
 
 
 def _others(
@@ -126,7 +138,7 @@ def _others(
     found = []
     if isinstance(also, Release | str) or not isinstance(also, list | tuple):
         raise RefusedType("also", "be a list of releases", type(also).__name__)
-    if also and not evidence.paired:
+    if also and evidence.pairs.how == "nothing":
         raise Refused("also", "come with rows that can be paired", "shuffled rows")
     for each in also:
         wave, release = each if isinstance(each, tuple) and len(each) == 2 else (original, each)
@@ -161,7 +173,7 @@ def _pooled(
         made = pooling.pool([channel], [grouping[by]], by, level, rng)
         if channel.attribute.unit == by:
             # One draw for all of them: pooling cannot gain anything.
-            made = [replace(each, single=each.worst.observed) for each in made]
+            made = [replace(each, single=each.rate.observed) for each in made]
         found += made
     if others:
         groups, shared = _people_of([evidence, *others])
@@ -182,31 +194,29 @@ def _between(
     evidence: Evidence, others: list[Evidence], level: float, many: int | None,
     rng: np.random.Generator,
 ) -> Iterator[Linkage]:  # fmt: skip
-    """Link rows to those of each other release, by the protected columns as they are published.
+    """Link rows to those of each other release, by the protected columns.
 
-    The class of a number stays though the number does not, so both are tried.
+    A reported number stands for its class, which stays though the number does not.
     """
     for other in others:
         then = {channel.columns: channel for channel in other.channels}
-        both = [(c, then[c.columns]) for c in evidence.channels if c.columns in then]
         mine, theirs = _people_of([evidence, other])[0]
-        one, two = evidence.pairs.released, other.pairs.released
         targets = _targets(evidence.rows, SAMPLED if many is None else many, rng)
-        columns = tuple(column for channel, _ in both for column in channel.columns)
-        as_published = {c: same_codes(one, two, c)[:2] for c in columns}
-        by_class = {c.columns[0]: (_seen(c), _seen(d)) for c, d in both
-                    if c.attribute._has_numbers and c.attribute.axes == d.attribute.axes
-                    }  # fmt: skip
-        ways = [as_published, {**as_published, **by_class}] if by_class else [as_published]
-        found = [linkage.between([*way.values()], (mine, theirs), targets, columns, level)
-                 for way in ways]  # fmt: skip
-        best = [each for each in found if each is not None]
-        yield from sorted(best, key=lambda each: -each.first.observed)[:1]
-
-
-def _seen(channel: Channel) -> Codes:
-    """The reported codes, with one more for a missing value."""
-    return np.where(channel.answered, channel.reports, channel.size)
+        codes: dict[str, tuple[Codes, Codes]] = {}
+        for one in evidence.channels:
+            two = then.get(one.columns)
+            if (
+                two is not None
+                and one.attribute._has_numbers
+                and (one.attribute.axes == two.attribute.axes)
+            ):
+                codes[one.columns[0]] = _seen(one), _seen(two)
+            elif two is not None:
+                tables = evidence.pairs.released, other.pairs.released
+                codes |= {column: same_codes(*tables, column)[:2] for column in one.columns}
+        found = linkage.between([*codes.values()], (mine, theirs), targets, tuple(codes), level)
+        if found is not None:
+            yield found
 
 
 def _people_of(releases: list[Evidence]) -> tuple[list[Codes], bool]:
@@ -268,3 +278,8 @@ def _linkages(
             causes=tuple(causes),
         ))  # fmt: skip
     return found, notes
+
+
+def _seen(channel: Channel) -> Codes:
+    """The reported codes, with one more for a missing value."""
+    return np.where(channel.answered, channel.reports, channel.size)

@@ -8,36 +8,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.analysis.request import digits
 from bistochastic_survey.audit.pairing import Pairs, same_codes
-from bistochastic_survey.audit.steps import Steps
 from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.progress import Told
 from bistochastic_survey.wording import prefix, shown
 
 Codes = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+T = TypeVar("T")
 
 # Tables of a law, over the truths that occur and all reports, have at most so many entries.
 _ENTRIES = 1 << 25
-# A guess looks at every pair of a truth and a report that occur.
-_PAIRS = 1 << 32
 # Permuted numbers are told apart by so many classes of neighbouring ranks.
 CLASSES = 64
-
-
-UNPAIRED = (
-    "success on this release: its rows were shuffled, and no columns pair them with the original. "
-    "All rates are predicted, from new draws of the same plan that are not stored"
-)
+# How much of the time each step takes, about.
+_STEPS = {"read": 0.1, "guess": 0.05, "protected columns": 0.3, "with unprotected columns": 0.15,
+          "seen": 0.1, "distance": 0.15, "scenarios": 0.1, "pool": 0.05}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,37 +49,13 @@ class Channel:
     """Which records are not missing."""
     groups: Codes
     size: int
-    tables: Array | None
+    tables: Array
     """Per group, truths that occur by reports."""
-    two: tuple[tuple[float, float], ...]
-    """Per group the entry on the diagonal and elsewhere, if there is no table."""
 
     @property
     def kinds(self) -> int:
         """How many truths occur."""
         return len(self.occurring)
-
-    @property
-    def laws(self) -> int:
-        """How many groups there are."""
-        return len(self.two) if self.tables is None else len(self.tables)
-
-    def column(self, group: int, report: int) -> Array:
-        """The chance of a report under each truth."""
-        if self.tables is not None:
-            return np.asarray(self.tables[group, :, report])
-        on, off = self.two[group]
-        return np.where(self.occurring == report, on, off)
-
-    def rows(self, records: Codes | Mask) -> Array:
-        """The chance of every report under the truth of each of these records."""
-        groups, truths = self.groups[records], self.truths[records]
-        if self.tables is not None:
-            return np.asarray(self.tables[groups, truths])
-        entries = np.array(self.two)[groups]
-        found = np.repeat(entries[:, 1:], self.size, axis=1)
-        found[np.arange(len(truths)), self.occurring[truths]] = entries[:, 0]
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,44 +123,50 @@ class Evidence:
         """How many records there are."""
         return self.pairs.original.rows
 
-    @property
-    def paired(self) -> bool:
-        """Whether rows are paired, so that their order is that of the release."""
-        return self.pairs.how != "nothing"
+
+class Steps:
+    """Tells how much is done of all steps together."""
+
+    def __init__(self, told: Told | None) -> None:
+        self._told = told or (lambda share: None)
+        self._done = 0.0
+
+    def over(self, name: str, items: Sequence[T]) -> Iterator[T]:
+        """Give the items of a step one after the other, and tell how many are done."""
+        start, whole = self._done, _STEPS[name]
+        self._done += whole
+        for done, item in enumerate(items):
+            self._told(min(1.0, start + whole * done / len(items)))
+            yield item
 
 
 def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
-    """Read both tables. Rows that nothing pairs are read from the original, to be drawn anew."""
-    paired = pairs.how != "nothing"
-    notes = [UNPAIRED] * (not paired)
-    channels, numbers = [], []
-    _present(pairs, plan)
+    """Read both tables."""
+    check_columns(pairs, plan)
+    channels, numbers, notes = [], [], []
     for attribute in steps.over("read", plan.attributes):
-        if not attribute.whole_column:
-            made = _channel(pairs, attribute)
-            if made is None:
-                notes.append(f"{prefix(attribute.columns)}too many cells to be attacked")
-            else:
-                channels.append(made)
-        elif paired:
-            numbers.append(_numbers(pairs, attribute))
+        if attribute.whole_column:
+            numbers.append(read_moved(pairs, attribute))
+        elif (made := _channel(pairs, attribute)) is not None:
+            channels.append(made)
         else:
-            notes.append(f"{prefix(attribute.columns)}numbers in an unknown order")
+            notes.append(f"{prefix(attribute.columns)}too many cells to be attacked")
     clear, added, unforeseen = [], [], []
-    for name in pairs.released.names:
+    for name in pairs.published:
         if name in plan._protected or name == pairs.pseudonym:
             continue
-        if name in pairs.original.names:
-            clear.append(_clear(pairs, name))
-            what = (
-                "" if plan.keep == "*" or name in plan.keep else "though the plan does not keep it"
-            )
-            what = "though the plan leaves it out" if name in plan.drop else what
-        else:
+        what = ""
+        if name not in pairs.original.names:
             what = "but not in the original"
-            if paired:
+            if name in pairs.released.names:
                 added.append(_read_seen(name, *pairs.released.levels(name)))
+        elif name in plan.drop:
+            what = "though the plan leaves it out"
+        elif plan.keep != "*" and name not in plan.keep:
+            what = "though the plan does not keep it"
         unforeseen += [f"`{shown(name)}` is in the release, {what}"] * bool(what)
+        if name in pairs.original.names and name in pairs.released.names:
+            clear.append(_clear(pairs, name))
     groups = [e.groups.column for e in plan.attributes if e.groups is not None]
     return Evidence(
         pairs, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(groups)),
@@ -196,8 +174,8 @@ def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
     )  # fmt: skip
 
 
-def _present(pairs: Pairs, plan: Plan) -> None:
-    """Both tables have the columns of the plan."""
+def check_columns(pairs: Pairs, plan: Plan) -> None:
+    """Raise an error unless both tables have the columns of the plan."""
     for table, where in ((pairs.original, "original"), (pairs.released, "release")):
         for attribute in plan.attributes:
             chosen = None if attribute.groups is None else attribute.groups.column
@@ -217,7 +195,8 @@ def _meant(where: str) -> Iterator[None]:
         raise
 
 
-def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
+def read_moved(pairs: Pairs, attribute: Numeric) -> Numbers:
+    """Read a column of numbers before and after; only a permutation may have moved them."""
     with _meant("original"):
         true = pairs.moved(attribute._read(pairs.original).values).astype(np.float64)
     with _meant("release"):
@@ -225,17 +204,7 @@ def _numbers(pairs: Pairs, attribute: Numeric) -> Numbers:
     if attribute.how == "permute" and not np.array_equal(np.sort(true), np.sort(released)):
         must = "hold the numbers of `original` in `release`, as they were permuted"
         raise Refused("", must, "different ones", column=attribute.columns)
-    far = _far(true)
-    return Numbers(attribute, np.ldexp(true, far), np.ldexp(released, far))
-
-
-def _far(values: Array) -> int:
-    """The power of two that brings very large or small numbers to where their squares are numbers.
-
-    Nothing that is told of a column depends on its unit.
-    """
-    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
-    return -exponent if abs(exponent) > 400 else 0
+    return Numbers(attribute, true, released)
 
 
 def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Protected | None:
@@ -243,29 +212,21 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Protected | None:
         before = attribute._encode(pairs.original)
     with _meant("release"):
         after = attribute._encode(pairs.released, released=True)
-    # The reports of rows that nothing pairs are counted, and then drawn anew.
-    beside = before if pairs.how == "nothing" else after
     none = np.zeros(pairs.original.rows, bool)
     missing = none if before.missing is None else pairs.moved(before.missing)
-    differ = missing != (none if beside.missing is None else beside.missing)
+    differ = missing != (none if after.missing is None else after.missing)
     if differ.any():
         must = "be missing in the same rows of `original` and `release`"
         raise Refused("", must, _others(differ), column=attribute.columns)
     occurring, codes = np.unique(pairs.moved(before.codes), return_inverse=True)
-    groups = none if beside.groups is None else beside.groups
-    tables, two = None, []
-    if len(attribute.matrices) * len(occurring) * attribute.size <= _ENTRIES:
-        tables = np.stack([
-            matrix.to_dense()[occurring] if matrix.size <= 4096
-            else np.stack([matrix.row(int(u)) for u in occurring])
-            for matrix in attribute.matrices
-        ])  # fmt: skip
-    else:
-        found = [structure.two_valued(matrix) for matrix in attribute.matrices]
-        two = [each for each in found if each is not None]
-        pairs_seen = len(occurring) * len(np.unique(after.codes))
-        if len(two) < len(found) or pairs_seen > _PAIRS:
-            return None
+    groups = none if after.groups is None else after.groups
+    if len(attribute.matrices) * len(occurring) * attribute.size > _ENTRIES:
+        return None
+    tables = np.stack([
+        matrix.to_dense()[occurring] if matrix.size <= 4096
+        else np.stack([matrix.row(int(u)) for u in occurring])
+        for matrix in attribute.matrices
+    ])  # fmt: skip
     draws = np.arange(len(codes))
     if attribute.unit is not None:
         draws = pairs.moved(pairs.original.levels(attribute.unit)[0])
@@ -274,7 +235,7 @@ def _channel(pairs: Pairs, attribute: Categorical | Joint) -> Protected | None:
     return Protected(
         attribute.columns, occurring.astype(np.intp), codes.astype(np.intp),
         after.codes.astype(np.intp), ~missing, groups.astype(np.intp), attribute.size, tables,
-        tuple(two), attribute, draws,
+        attribute, draws,
     )  # fmt: skip
 
 
@@ -288,7 +249,7 @@ def _clear(pairs: Pairs, name: str) -> Clear:
     codes, now, values = same_codes(pairs.original, pairs.released, name)
     codes = pairs.moved(codes)
     differ = codes != now
-    if differ.any() and pairs.how != "nothing":
+    if differ.any():
         must = "be the same in `original` and `release`, as it is unprotected"
         cure = "rows in another order are matched by id_column"
         raise Refused("", must, f"{_others(differ)}: {cure}", column=name)
@@ -306,7 +267,7 @@ def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:
         except ValueError:
             table = np.array([np.nan])
         if np.isfinite(table).all():
-            numbers = np.ldexp(table, _far(table))[codes]
+            numbers = table[codes]
     return Clear(name, codes, max(1, len(values)), numbers)
 
 
@@ -347,7 +308,7 @@ def moved_among_classes(numbers: Numbers) -> Channel | None:
     # Sums of differences may end a hair below 0.
     return Channel(
         (attribute.column,), np.arange(kinds), truths, reports, np.ones(rows, bool),
-        np.zeros(rows, np.intp), kinds, np.clip(table, 0.0, 1.0), (),
+        np.zeros(rows, np.intp), kinds, np.clip(table, 0.0, 1.0),
     )  # fmt: skip
 
 

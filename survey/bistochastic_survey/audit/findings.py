@@ -5,21 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bistochastic_survey.audit.linkage import OTHER_RELEASE
-from bistochastic_survey.audit.results import Audit, Finding, Rate
+from bistochastic_survey.audit.results import Audit, Finding, Linkage, Rate
 from bistochastic_survey.audit.sentences import percent
-from bistochastic_survey.audit.unprotected import ALL, ORDER
+from bistochastic_survey.audit.unprotected import ALL
 from bistochastic_survey.wording import shown
 
 # A gain below this is not worth a sentence.
 _GAIN = 0.05
 # What is about the plan as a whole comes before any attack.
 _FIRST = ("unforeseen", "mismatch")
+# What stands for the name of a column if several releases are pooled.
+OTHER = "several releases"
+
+
+def risks(audit: Audit) -> dict[str, float | None]:
+    """By how much the best attack of each risk beats chance; None if none was tried."""
+    tried = {
+        "singling out": audit.linkages or audit.scenarios,
+        "linkability": audit.pooled or _across(audit),
+        "inference": audit.guesses or audit.disclosures,
+    }
+    gains = {risk: 0.0 if some else None for risk, some in tried.items()}
+    for each in findings(audit, 0.0):
+        if each.risk:
+            gains[each.risk] = max(gains[each.risk] or 0.0, each.gain)
+    return gains
+
+
+def _across(audit: Audit) -> list[Linkage]:
+    return [link for link in audit.linkages if link.attack == OTHER_RELEASE]
 
 
 def findings(audit: Audit, least: float = _GAIN) -> tuple[Finding, ...]:
     """List the findings, at most one for each kind and column."""
     least = min(least, _GAIN)
-    made = [*_plan(audit), *_people(audit, least), *_columns(audit, least), *_order(audit, least)]
+    made = [*_plan(audit), *_people(audit, least), *_columns(audit, least), *_order(audit)]
     known = {each.columns: each.found for each in made}
     # A column that something else reveals better is not helped by more noise alone.
     made += [each for each in _guesses(audit, least) if known.get(each.columns, 0) <= each.found]
@@ -56,14 +76,13 @@ def _plan(audit: Audit) -> Iterator[Finding]:
 
 
 def _people(audit: Audit, least: float) -> Iterator[Finding]:
-    across = [link for link in audit.linkages if link.attack == OTHER_RELEASE]
+    across = _across(audit)
     for link in across:
         if _tells(link.first, least):
             tried = "An attacker who sees another release links the rows of one person in both"
             fix = "publish fewer columns or broader categories where rows must not be linked"
             yield _of("waves", link.columns, tried, link.first, fix)
-    links = [link for link in audit.linkages
-             if link not in across and not link.attack.endswith("before")]  # fmt: skip
+    links = [link for link in audit.linkages if link not in across]
     if links:
         worst = max(links, key=lambda link: link.first.observed)
         if _tells(worst.first, least):
@@ -75,16 +94,14 @@ def _people(audit: Audit, least: float) -> Iterator[Finding]:
     for scenario in audit.scenarios:
         known = _names(scenario.knowledge) or "only that the person is in the release"
         who = f"An intruder who knows {known} of a person"
-        parts = sorted(zip(scenario.contributions, scenario.knows, strict=True), reverse=True)
-        cause = [column for share, column in parts[:2] if share > 0]
         if _tells(scenario.first, least):
-            fix = f"{_protect(audit, cause)}, which distinguish people most"
+            fix = _protect(audit, scenario.knows)
             tried = f"{who} finds the person's row"
             yield _of("scenario", scenario.knows, tried, scenario.first, fix)
         for column, rate in zip(scenario.wants, scenario.disclosed, strict=True):
             if _tells(rate, least):
                 tried = f"{who} guesses `{shown(column)}`"
-                fix = _protect(audit, [column, *cause])
+                fix = _protect(audit, [column, *scenario.knows])
                 yield _of("disclosure", (column,), tried, rate, fix)
 
 
@@ -102,7 +119,7 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
     numbers = {each.column for each in audit.disclosures}
     grouping = {each.by for each in audit.pooled}
     for each in audit.giveaways:
-        if each.seen == ORDER or not each.beats_reported_value or each.rate.gain < least:
+        if not each.beats_reported_value or each.rate.gain < least:
             continue
         seen = each.seen if each.seen == ALL else f"`{shown(each.seen)}`"
         fix = f"drop {seen}, or protect it and `{shown(each.column)}` as one Joint"
@@ -117,7 +134,7 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
         tried = f"An attacker who sees {seen} guesses `{shown(each.column)}`"
         yield _of("giveaway", (each.column,), tried, each.rate, fix, detail)
     for pooled in audit.pooled:
-        rate = pooled.worst
+        rate = pooled.rate
         if not pooled.beats_reported_value or rate.gain < least:
             continue
         by, column = f"`{shown(pooled.by)}`", f"`{shown(pooled.column)}`"
@@ -128,8 +145,6 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
         if pooled.by == OTHER:
             fix = "publish one release only, or protect by ids under one key"
             tried = f"An attacker who pools several releases guesses {column}"
-        elif audit.repeats is not None and pooled.by == audit.repeats.column:
-            fix = f"protect by ids, or drop {by}"
         detail = f"from one reported value: {percent(pooled.single)}"
         yield _of("pooled", (pooled.column,), tried, rate, fix, detail)
     for near in audit.disclosures:
@@ -139,20 +154,18 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
             yield _of("numbers", (near.column,), tried, near.rate, "move its values further")
 
 
-def _order(audit: Audit, least: float) -> Iterator[Finding]:
+def _order(audit: Audit) -> Iterator[Finding]:
     telling = [near for near in audit.neighbours if near.is_telling]
-    given = [each for each in audit.giveaways if each.seen == ORDER and each.rate.gain >= least]
-    seen = {each.column: each.rate for each in given if each.beats_reported_value}
-    columns = dict.fromkeys([*(c for near in telling for c in near.columns), *seen])
-    if not columns:
+    if not telling:
         return
-    near = [(abs(each.observed - each.expected) + each.expected, each.expected) for each in telling]
-    rates = [(rate.observed, rate.chance) for rate in seen.values()]
-    found, chance = max(rates or near, key=lambda pair: pair[0] - pair[1])
+    columns = tuple(column for near in telling for column in near.columns)
+    found, chance = max(
+        ((near.observed, near.expected) for near in telling), key=lambda pair: pair[0] - pair[1]
+    )
     tried = f"The order of the rows reveals {_names(columns)}"
-    note = "" if rates else "neighbouring rows with the same value"
     fix = "shuffle the rows, and drop unprotected columns that keep the order"
-    yield Finding("order", tuple(columns), tried, found, chance, None, fix, note)
+    note = "neighbouring rows with the same value"
+    yield Finding("order", columns, tried, found, chance, None, fix, note)
 
 
 def _guesses(audit: Audit, least: float) -> Iterator[Finding]:
@@ -161,7 +174,3 @@ def _guesses(audit: Audit, least: float) -> Iterator[Finding]:
             tried = f"An attacker who sees a reported value guesses {_names(guess.columns)}"
             fix = f"raise beta of {_names(guess.columns)}"
             yield _of("guess", guess.columns, tried, guess.rate, fix)
-
-
-# What stands for the name of a column if several releases are pooled.
-OTHER = "several releases"

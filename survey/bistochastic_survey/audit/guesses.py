@@ -17,9 +17,11 @@ from functools import lru_cache
 import numpy as np
 
 from bistochastic.errors import Refused
-from bistochastic_survey.audit.codes import Channel, Codes, Protected
+from bistochastic_survey.audit.codes import Channel, Codes
+from bistochastic_survey.audit.pairing import Pairs
 from bistochastic_survey.audit.results import Guess, Rate
 from bistochastic_survey.checks import Array
+from bistochastic_survey.plan.attributes import Categorical, Joint
 
 # Products that differ by less than this are the same number, computed in two ways.
 TIES = 1e-9
@@ -79,7 +81,7 @@ def rate(
 
 def _by_group(channel: Channel) -> Iterator[tuple[int, Codes, Codes, Array]]:
     """Give truths and reports of every group, and how many records have each truth."""
-    for group in range(channel.laws):
+    for group in range(len(channel.tables)):
         mine = channel.answered & (channel.groups == group)
         truths = channel.truths[mine]
         counts = np.bincount(truths, minlength=channel.kinds).astype(np.float64)
@@ -101,27 +103,14 @@ def count_hits(channel: Channel, alike: Codes) -> float:
         for code, n in zip(seen.tolist(), number.tolist(), strict=True):
             report, truth = divmod(code, many)
             if report != last:
-                column = channel.column(group, report)
-                chances = np.bincount(alike, counts * column, minlength=many)
+                weights = counts * channel.tables[group, :, report]
+                chances = np.bincount(alike, weights, minlength=many)
                 best = chances >= chances.max() * (1 - TIES)
                 share, last = 1 / int(best.sum()), report
             if not chances[truth] > 0:
                 return math.inf
             hits += n * share * bool(best[truth])
     return hits
-
-
-def _expect_hits(channel: Channel, group: int, counts: Array) -> float:
-    if channel.tables is not None:
-        return float((counts[:, None] * channel.tables[group]).max(axis=0).sum())
-    # Of two numbers: the report itself, or else the commonest of the others.
-    on, off = channel.two[group]
-    order = np.argsort(counts)
-    first = counts[order[-1]]
-    others = np.full(channel.kinds, first)
-    others[order[-1]] = counts[order[-2]] if channel.kinds > 1 else 0.0
-    known = np.maximum(on * counts, off * others).sum()
-    return float(known + (channel.size - channel.kinds) * off * first)
 
 
 def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | None:
@@ -131,7 +120,7 @@ def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | 
         return None
     hits, expected, without = count_hits(channel, np.arange(channel.kinds)), 0.0, 0.0
     for group, _, _, counts in _by_group(channel):
-        expected += _expect_hits(channel, group, counts)
+        expected += float((counts[:, None] * channel.tables[group]).max(axis=0).sum())
         without += float(counts.max())
     # Independent hits vary most if all are equally likely. Rows of one person may share their
     # noise, so that they stray together.
@@ -145,21 +134,27 @@ def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | 
     return Guess(channel.columns, n, made)
 
 
-def refuse_other_counts(channel: Protected) -> None:
+def refuse_other_counts(pairs: Pairs, attribute: Categorical | Joint) -> None:
     """Raise an error if no draw of the plan reports a category as often as the release does.
 
     For rows that cannot be paired. A count is a sum of independent draws with at most the variance
     of its mean, and Bernstein's bound holds for it.
     """
-    if channel.attribute.groups is not None or not channel.answered.all():
+    before = attribute._encode(pairs.original)
+    after = attribute._encode(pairs.released, released=True)
+    if attribute.groups is not None or before.missing is not None or after.missing is not None:
         return
-    law, shared = channel.attribute.matrices[0], channel.sharing
-    true = np.bincount(channel.occurring[channel.truths], minlength=law.size).astype(np.float64)
-    said = np.bincount(channel.reports, minlength=law.size)
+    law, shared = attribute.matrices[0], 1
+    if attribute.unit is not None:
+        shared = int(np.bincount(pairs.original.levels(attribute.unit)[0]).max())
+    elif pairs.memoised and pairs.people is not None:
+        shared = int(np.bincount(pairs.people).max())
+    true = np.bincount(before.codes, minlength=law.size).astype(np.float64)
+    said = np.bincount(after.codes, minlength=law.size)
     expected = np.maximum(law.apply(true), 0.0)
     alarm = _REFUSED / law.size
     for count, mean in zip(said.tolist(), expected.tolist(), strict=True):
         if not abs(count - mean) <= margin(mean * shared, float(shared), alarm):
             must = "be reported as often as `original` and this plan lead to expect"
             got = "counts that the plan does not give: other data or another plan"
-            raise Refused("", must, got, column=channel.columns)
+            raise Refused("", must, got, column=attribute.columns)

@@ -9,106 +9,61 @@ of people finds the right one more often.
 The expected share that is found first is the mean over rows of the largest probability, and that
 among the first five the mean of the sum of the five largest.
 
-A product over very many columns may be smaller than any double, so logarithms are added up. They
-are looked up: attributes are put together in a few groups of codes, each row makes a small table
-for each group, and candidates that share all codes count together.
+A product over very many columns may be smaller than any double, so logarithms are added up, and
+candidates with the same truths count together. Numbers are also traced by their distance alone.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from bistochastic_survey.audit.codes import Channel, Codes, combinations
+from bistochastic_survey.audit.codes import Channel, Codes, Evidence, Steps, combinations
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.results import Linkage
-from bistochastic_survey.audit.steps import Steps
 from bistochastic_survey.checks import Array
 
-# Codes of a group stay in the cache of a processor.
-_GROUP = 1 << 14
 FEW = 5
+# Numbers at distances that differ by less, relatively, are equally far.
+_EQUAL = 1e-12
+# Rows that are traced by distance at once.
+_PART = 1 << 8
 # The attack that links the rows of two releases.
 OTHER_RELEASE = "another release"
 
 
-class Group:
-    """Some attributes together: the code of everybody's truths, the last running fastest."""
-
-    def __init__(self, channels: Sequence[Channel]) -> None:
-        self._channels = channels
-        # The chances of all reports, by group; None if they are many, and few may be asked for.
-        self._scaled = [
-            None if channel.tables is None or channel.tables.size > _GROUP
-            else _scaled(np.ascontiguousarray(channel.tables.transpose(0, 2, 1)))
-            for channel in channels
-        ]  # fmt: skip
-        self.codes = np.zeros(len(channels[0].truths), np.intp)
-        for channel in channels:
-            self.codes = self.codes * channel.kinds + channel.truths
-
-    def table(self, row: int) -> Array:
-        """The log of the chance of the reports of a row under each code, the largest being 0."""
-        found = np.zeros(1)
-        for channel, scaled in zip(self._channels, self._scaled, strict=True):
-            group, report = int(channel.groups[row]), int(channel.reports[row])
-            if not channel.answered[row]:
-                column = np.zeros(channel.kinds)
-            elif scaled is not None:
-                column = scaled[group, report]
-            else:
-                column = _scaled(channel.column(group, report))
-            found = np.add.outer(found, column).ravel()
-        return found
-
-
-def _scaled(column: Array) -> Array:
-    """The logs of the chances of a report, by truth along the last axis, the largest being 0."""
-    peak = column.max(axis=-1, keepdims=True)
-    # No truth explains numbers of other data, which then leave everybody equal.
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(column / np.where(peak > 0, peak, 1.0)))
-
-
-def grouped(channels: Sequence[Channel], rows: int) -> list[Group]:
-    """As few groups as fit; a table that is longer than the list of people would be no gain."""
-    most = min(_GROUP, max(64, rows))
-    groups: list[Group] = []
-    waiting = sorted(channels, key=lambda each: each.kinds)
-    while waiting:
-        together = [waiting.pop(0)]
-        size = together[0].kinds
-        while waiting and size * waiting[0].kinds <= most:
-            size *= waiting[0].kinds
-            together.append(waiting.pop(0))
-        groups.append(Group(together))
-    return groups
-
-
-@dataclass(frozen=True, eq=False)
-class List:
+class People:
     """Everybody, those with the same unprotected columns together.
 
-    People with the same truths are one entry, that counts as often as ``weights`` says.
+    People with the same truths are one entry, which counts as often as ``weights`` says.
     """
 
-    codes: list[Codes]
-    weights: Array
-    starts: Codes
-    key_of: Codes
-    """The part of the list that each row may be of."""
+    def __init__(self, channels: Sequence[Channel], keys: Sequence[Codes], rows: int) -> None:
+        self._channels = channels
+        self.key_of = combinations(keys, rows)[1]
+        truths = [channel.truths for channel in channels]
+        first, _, weights = combinations([self.key_of, *truths], rows)
+        self._starts = np.searchsorted(self.key_of[first], np.arange(int(self.key_of.max()) + 2))
+        self._weights = weights.astype(np.float64)
+        self._truths = [each[first] for each in truths]
 
-    @classmethod
-    def of(cls, groups: list[Group], keys: Sequence[Codes], rows: int) -> List:
-        """Sorted and counted."""
-        key = combinations(keys, rows)[1]
-        first, _, weights = combinations([key, *(group.codes for group in groups)], rows)
-        starts = np.searchsorted(key[first], np.arange(int(key.max()) + 2))
-        codes = [group.codes[first] for group in groups]
-        return cls(codes, weights.astype(np.float64), starts, key)
+    def scores(self, row: int) -> tuple[float, Array, Array]:
+        """Compute the log-likelihood of a row under its own person and under all candidates."""
+        candidates = slice(*self._starts[self.key_of[row] :][:2].tolist())
+        weights = self._weights[candidates]
+        own, scores = 0.0, np.zeros(len(weights))
+        for channel, truths in zip(self._channels, self._truths, strict=True):
+            if channel.answered[row]:
+                chances = channel.tables[channel.groups[row], :, channel.reports[row]]
+                # No truth explains numbers of other data, which then leave everybody equal.
+                peak = chances.max()
+                with np.errstate(divide="ignore"):
+                    logs = np.log(chances / (peak if peak > 0 else 1.0))
+                own += float(logs[channel.truths[row]])
+                scores += logs[truths[candidates]]
+        return own, scores, weights
 
 
 def link(
@@ -125,8 +80,7 @@ def link(
     causes: tuple[str, ...],
 ) -> Linkage:
     """Trace the rows in ``targets`` to the people of the whole list."""
-    groups = grouped(channels, rows)
-    everybody = List.of(groups, keys, rows)
+    everybody = People(channels, keys, rows)
     totals, variances = np.zeros(4), np.zeros(2)
     # Rows that say the same and are of equals are traced once.
     same = [everybody.key_of[targets]]
@@ -134,7 +88,7 @@ def link(
     chosen, _, times = combinations(same, len(targets))
     every = list(zip(targets[chosen].tolist(), times.tolist(), strict=True))
     for row, often in steps.over(attack, every):
-        found = np.array(_trace(groups, everybody, row))
+        found = np.array(_trace(*everybody.scores(row)))
         totals += often * found
         variances += often * found[2:] * (1 - found[2:])
     n = len(targets)
@@ -146,24 +100,18 @@ def link(
     return Linkage(attack, columns, n, first, five, causes)
 
 
-def _trace(groups: list[Group], everybody: List, row: int) -> list[float]:
+def _trace(own: float, scores: Array, weights: Array) -> list[float]:
     """How likely the person of a row comes first, and among the first few; and both as expected."""
-    tables = [group.table(row) for group in groups]
-    own = sum(float(table[group.codes[row]]) for table, group in zip(tables, groups, strict=True))
-    candidates = slice(*everybody.starts[everybody.key_of[row] :][:2].tolist())
-    weights = everybody.weights[candidates]
-    scores = np.zeros(len(weights))
-    for table, codes in zip(tables, everybody.codes, strict=True):
-        scores += table.take(codes[candidates], mode="clip")
-    # Mostly few, so that these alone are looked up.
     near = np.flatnonzero(scores >= own - TIES)
     above = float(weights[near[scores[near] > own + TIES]].sum())
     level = float(weights[near].sum()) - above
     peak = float(scores.max())
-    chances = np.exp(scores - (peak if math.isfinite(peak) else 0.0), out=scores)
+    chances = np.exp(scores - (peak if math.isfinite(peak) else 0.0))
     # Not by BLAS: its threads wait for each other longer than such a sum takes.
     total = float(np.einsum("i,i", chances, weights))
-    best = _best(chances)
+    best = np.argpartition(-chances, FEW - 1)[:FEW] if len(chances) > FEW else slice(None)
+    best = np.arange(len(chances))[best]
+    best = best[np.argsort(-chances[best])]
     reached = np.r_[0, np.cumsum(weights[best])]
     found = [place_among(above, level, few) for few in (1, FEW)]
     for few in (1, FEW):
@@ -207,16 +155,36 @@ def between(
     return Linkage(OTHER_RELEASE, columns, n, first, five)
 
 
-def _best(chances: Array) -> Codes:
-    """The largest of them, the first few."""
-    least = -1.0
-    if len(chances) > 64 * FEW:
-        # A sixteenth of them has its own few, and all that belong are not below these.
-        least = float(np.partition(chances[::16], -FEW)[-FEW])
-    chosen = np.flatnonzero(chances > least)
-    # Of equals, which may be very many, a few are enough.
-    chosen = np.r_[chosen, np.flatnonzero(chances == least)[:FEW]]
-    return np.asarray(chosen[np.argsort(-chances[chosen])[:FEW]])
+def by_distance(
+    evidence: Evidence, targets: Codes, confidence: float, steps: Steps
+) -> list[Linkage]:
+    """Rows traced to the people with the closest numbers, by the numbers as they are released.
+
+    Columns are put on one scale by their standard deviations.
+    """
+    from scipy.spatial import KDTree
+
+    used = [(each, scale) for each in evidence.numbers if (scale := float(each.true.std())) > 0]
+    if not used:
+        return []
+    true = np.stack([each.true / scale for each, scale in used], axis=1)
+    released = np.stack([each.released / scale for each, scale in used], axis=1)
+    people, n, hits = KDTree(true), len(targets), [0.0, 0.0]
+    parts = [targets[start : start + _PART] for start in range(0, n, _PART)]
+    for rows in steps.over("distance", parts):
+        seen = released[rows]
+        far = np.linalg.norm(true[rows] - seen, axis=1)
+        slack = _EQUAL * np.maximum(far, np.abs(seen).max(axis=1))
+        level = people.query_ball_point(seen, far + slack, return_length=True)
+        # Nobody is closer than those who are as close as can be.
+        above = people.query_ball_point(seen, np.maximum(far - slack, 0), return_length=True)
+        above[far <= slack] = 0
+        for i, few in enumerate((1, FEW)):
+            hits[i] += sum(map(place_among, above, level - above, [few] * len(rows)))
+    first, five = (rate(each, n, confidence, min(1.0, few / evidence.rows))
+                   for each, few in zip(hits, (1, FEW), strict=True))  # fmt: skip
+    names = tuple(each.name for each, _ in used)
+    return [Linkage("by distance", names, n, first, five, names)]
 
 
 def place_among(above: float, level: float, few: int) -> float:

@@ -47,6 +47,8 @@ class Pairs:
     """Whether one person with one value always has the same reported value."""
     key_used: str | None = None
     """The fingerprint of the key."""
+    published: tuple[str, ...] = ()
+    """The columns of the release, which a trial in its place may not have."""
 
     def moved(self, values: NDArray[T]) -> NDArray[T]:
         """Something of the original's rows, in the order of the release."""
@@ -102,7 +104,9 @@ def pair_rows(
         if given is not None and given not in at.names:
             where = "`original`" if at is before else "`release`"
             raise Refused("", f"be in {where}", "none of that name", column=given)
-    pairs = Pairs(before, after, None, "order", None, name, hashed, memoised, used)
+    pairs = Pairs(
+        before, after, None, "order", None, name, hashed, memoised, used, tuple(after.names)
+    )
     if name is None:
         return _by_columns(pairs, plan) if mixed else pairs
     own = read_ids(before, name, 0)

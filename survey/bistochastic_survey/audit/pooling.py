@@ -128,17 +128,13 @@ def pool(
             now: Sequence[Protected], column: str = column, n: int = n, about: float = about
         ) -> Array:
             seen = stack([next(v for v in views(c) if v.column == column) for c in now])
-            first = guess(seen, where, about)[:begins].sum() / n
-            equal = first if about == 1 else guess(seen, where, 1.0)[:begins].sum() / n
-            return np.array([first, equal])
+            return np.asarray(guess(seen, where, about)[:begins].sum() / n)
 
-        observed = attack(channels)
         single = guess(view, np.arange(len(where)), 1.0)[:begins].sum() / n
-        expected = [None] * 2 if shared_noise else predict(channels, rng, attack)
-        rates = [rate(share * n, n, confidence, view.chance, mean)
-                 for share, mean in zip(observed, expected, strict=True)]  # fmt: skip
+        expected = None if shared_noise else float(predict(channels, rng, attack))
+        found = rate(float(attack(channels)) * n, n, confidence, view.chance, expected)
         made.append(
-            Pooled(by, column, int((sizes > 0).sum()), int(sizes.max()), about, rates[0], rates[1],
+            Pooled(by, column, int((sizes > 0).sum()), int(sizes.max()), about, found,
                    float(single), _bound(view, channels, where))
         )  # fmt: skip
     return made

@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from bistochastic_survey.wording import cut, shown
+from bistochastic_survey.wording import Shown, shown
 
 NOT_FOR_RELEASE = "contains information about the data: not for release"
 # From here on the order of the rows is called a finding: by chance once in two million columns.
 SURPRISING = 5.0
 
 
-@dataclass(frozen=True, repr=False)
-class Part:
-    """Its fields by name. Lists of numbers are only counted: the whole audit shows them."""
-
-    def _facts(self) -> list[tuple[str, str]]:
-        return [(f.name.replace("_", " "), _said(getattr(self, f.name))) for f in fields(self)]
-
-    def _brief(self) -> str:
-        """What stands for it inside of another part."""
-        return "; ".join(f"{name} {value}" for name, value in self._facts())
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{name} {value}" for name, value in self._facts())
-        return f"<{type(self).__name__}: {said}>"
-
-    def _repr_html_(self) -> str:
-        from bistochastic_survey.pages import render
-
-        return render("notebook", caption=NOT_FOR_RELEASE, pairs=self._facts())
-
-
-def _said(value: object) -> str:
-    """A field in a few words."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, tuple) and value and all(isinstance(x, float) for x in value):
-        return f"{len(value)} numbers"
-    if isinstance(value, tuple):
-        return ", ".join(cut([_said(x) for x in value]))
-    if value is None:
-        return "not known"
-    if isinstance(value, Part):
-        return value._brief()
-    return "none" if value == "" else shown(value)
-
-
-@dataclass(frozen=True, repr=False)
-class Rate(Part):
+@dataclass(frozen=True)
+class Rate(Shown):
     """How often an attack succeeded, beside what was predicted and what chance gives.
 
     ``low`` and ``high`` are an exact binomial interval around ``observed``. ``predicted`` follows
@@ -82,12 +44,17 @@ class Rate(Part):
         """How much more often than without the attack; never negative."""
         return max(0.0, self.observed - self.chance)
 
-    def _brief(self) -> str:
-        return f"{self.observed:.4g} (from {self.low:.4g} to {self.high:.4g})"
+
+# The risks of Opinion 05/2014 on anonymisation, with the kinds of findings about each.
+RISKS = {
+    "singling out": ("linkage", "scenario"),
+    "linkability": ("waves", "pooled"),
+    "inference": ("guess", "disclosure", "giveaway", "order", "numbers"),
+}
 
 
 @dataclass(frozen=True, repr=False)
-class Finding(Part):
+class Finding(Shown):
     """One thing to act on: what was tried, what was found, what chance finds, and a fix.
 
     ``found`` is the success rate of the attack and ``predicted`` what the plan says of it; None if
@@ -99,8 +66,8 @@ class Finding(Part):
     >>> finding = sv.audit(people, plan.protect(people)).findings[0]
     >>> finding.kind, finding.columns, finding.found, finding.chance, finding.gain
     ('giveaway', ('sex',), 1.0, 0.0, 1.0)
-    >>> finding.fix
-    'drop `title`, or protect it and `sex` as one Joint'
+    >>> finding.risk, finding.fix
+    ('inference', 'drop `title`, or protect it and `sex` as one Joint')
     """
 
     kind: str
@@ -111,6 +78,11 @@ class Finding(Part):
     predicted: float | None
     fix: str
     detail: str = ""
+
+    @property
+    def risk(self) -> str:
+        """Singling out, linkability or inference; empty if it is about the plan."""
+        return next((risk for risk, kinds in RISKS.items() if self.kind in kinds), "")
 
     @property
     def gain(self) -> float:
@@ -134,8 +106,8 @@ class Finding(Part):
         return f"{said}. Fix: {self.fix}"
 
 
-@dataclass(frozen=True, repr=False)
-class Guess(Part):
+@dataclass(frozen=True)
+class Guess(Shown):
     """The best guess of an attribute from its report, by someone who knows the true shares.
 
     ``rate.chance`` is the hit rate of the best guess without a report.
@@ -153,8 +125,8 @@ class Guess(Part):
     rate: Rate
 
 
-@dataclass(frozen=True, repr=False)
-class Linkage(Part):
+@dataclass(frozen=True)
+class Linkage(Shown):
     """Released rows matched with people, by an attacker who knows everyone's true values.
 
     ``first`` is how often the right person is the likeliest of all, ``five`` how often among the
@@ -178,8 +150,8 @@ class Linkage(Part):
     """The columns that distinguish people most."""
 
 
-@dataclass(frozen=True, repr=False)
-class Giveaway(Part):
+@dataclass(frozen=True)
+class Giveaway(Shown):
     """How well a published column reveals a protected one, without its reported value.
 
     Each value is guessed from those of the other records with the same entry in ``seen``, so that a
@@ -206,12 +178,12 @@ class Giveaway(Part):
         return better and self.rate.low > self.rate.chance
 
 
-@dataclass(frozen=True, repr=False)
-class Neighbours(Part):
+@dataclass(frozen=True)
+class Neighbours(Shown):
     """How often a row has the same true value as the next one, beside a random order.
 
-    ``deviations`` is the distance in standard deviations. Of a column of numbers it is the rank
-    correlation of neighbours.
+    ``deviations`` is the distance in standard deviations. Numbers count as the same if they are of
+    the same tenth of the ranks.
 
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
@@ -231,13 +203,12 @@ class Neighbours(Part):
         return abs(self.deviations) > SURPRISING
 
 
-@dataclass(frozen=True, repr=False)
-class Scenario(Part):
+@dataclass(frozen=True)
+class Scenario(Shown):
     """An intruder who knows some columns of a person, and searches the release for that person.
 
     ``first`` is how often the person's row is the likeliest of all, ``five`` how often among the
-    five likeliest. ``contributions`` says for each known column how much of ``first`` is lost
-    without it. ``disclosed`` is how often the best guess of each wanted column is right.
+    five likeliest. ``disclosed`` is how often the best guess of each wanted column is right.
 
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("ill", ["no", "yes"], "identity")], keep=["sex", "age"])
@@ -246,8 +217,6 @@ class Scenario(Part):
     >>> [scenario] = found.scenarios
     >>> scenario.first.observed, scenario.disclosed[0].observed
     (1.0, 1.0)
-    >>> [round(x, 3) for x in scenario.contributions]
-    [0.333, 0.333]
     """
 
     knows: tuple[str, ...]
@@ -257,23 +226,17 @@ class Scenario(Part):
     targets: int
     first: Rate
     five: Rate
-    contributions: tuple[float, ...]
     disclosed: tuple[Rate, ...]
 
-    def __repr__(self) -> str:
-        known = f"{len(self.knows)} known and {len(self.wants)} wanted columns"
-        return f"<Scenario: {known}, {self.targets:,} targets, first {self.first._brief()}>"
 
-
-@dataclass(frozen=True, repr=False)
-class Pooled(Part):
+@dataclass(frozen=True)
+class Pooled(Shown):
     """A column guessed from the reported values of all records that belong together.
 
     ``by`` is the unprotected column that says which records do, or another release. ``agreement``
-    is how often such records share their value, beyond chance. ``rate`` is of an attacker who knows
-    this number, ``all_share`` of one who takes all values of a group for equal. ``single`` is how
-    often the guess from one reported value is right, and ``bound`` how often a guess can be right
-    by the epsilon of all pooled values.
+    is how often such records share their value, beyond chance, which the attacker of ``rate``
+    knows. ``single`` is how often the guess from one reported value is right, and ``bound`` how
+    often a guess can be right by the epsilon of all pooled values.
 
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("roof", ["tin", "clay"], "uniform")], keep=["home"])
@@ -289,45 +252,18 @@ class Pooled(Part):
     largest: int
     agreement: float
     rate: Rate
-    all_share: Rate
     single: float
     bound: float
 
     @property
-    def worst(self) -> Rate:
-        """The better of the two attacks."""
-        return max(self.rate, self.all_share, key=lambda each: each.observed)
-
-    @property
     def beats_reported_value(self) -> bool:
         """Whether pooling reveals more than one reported value does."""
-        more = self.worst.observed - self.single >= 0.01
-        return more and self.worst.low > max(self.single, self.worst.chance)
+        more = self.rate.observed - self.single >= 0.01
+        return more and self.rate.low > max(self.single, self.rate.chance)
 
 
-@dataclass(frozen=True, repr=False)
-class Repeats(Part):
-    """People with several rows. ``redrawn`` had the same value drawn more than once.
-
-    ``visible`` says whether the release shows which rows are of one person.
-
-    >>> import bistochastic_survey as sv
-    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "identity")], keep=["person"])
-    >>> people = {"sex": ["F", "F", "M"], "person": [1, 1, 2]}
-    >>> sv.audit(people, plan.protect(people), id_column="person").repeats
-    <Repeats: column person, people 2, repeated 1, most rows 2, redrawn 0, visible yes>
-    """
-
-    column: str
-    people: int
-    repeated: int
-    most_rows: int
-    redrawn: int
-    visible: bool
-
-
-@dataclass(frozen=True, repr=False)
-class Disclosure(Part):
+@dataclass(frozen=True)
+class Disclosure(Shown):
     """How many released numbers lie close to the original: within ``interval`` of it.
 
     ``rate.chance`` is the share if all values had been shuffled.
@@ -343,31 +279,6 @@ class Disclosure(Part):
     column: str
     interval: str
     rate: Rate
-
-
-@dataclass(frozen=True, repr=False)
-class Marginal(Part):
-    """One attribute as it was, as it was reported, and as estimated from the reports.
-
-    The distances are total variation: the share of records that would have to change. ``reason``
-    says why there is no estimate.
-
-    >>> import bistochastic_survey as sv
-    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
-    >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
-    >>> found = sv.audit(people, plan.protect(people))
-    >>> found.marginals[0].categories, found.marginals[0].true, found.marginals[0].estimated
-    (('F', 'M'), (0.5, 0.5), (0.5, 0.5))
-    """
-
-    columns: tuple[str, ...]
-    categories: tuple[object, ...]
-    true: tuple[float, ...]
-    reported: tuple[float, ...]
-    estimated: tuple[float, ...] | None
-    reported_distance: float
-    estimated_distance: float | None
-    reason: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -396,9 +307,7 @@ class Audit:
     linkages: tuple[Linkage, ...]
     giveaways: tuple[Giveaway, ...]
     neighbours: tuple[Neighbours, ...]
-    repeats: Repeats | None
     disclosures: tuple[Disclosure, ...]
-    marginals: tuple[Marginal, ...]
     notes: tuple[str, ...]
     unforeseen: tuple[str, ...] = ()
     """A sentence for each released column that the plan does not put there."""
@@ -412,6 +321,18 @@ class Audit:
 
         return findings(self)
 
+    @property
+    def risks(self) -> dict[str, float | None]:
+        """By how much the best attack beats chance, for each risk of Opinion 05/2014.
+
+        *Singling out*: finding the row of a person. *Linkability*: telling which records or
+        releases are of one person or group, and pooling these. *Inference*: guessing a value. None
+        if no attack of this risk was tried, 0 if none beats chance.
+        """
+        from bistochastic_survey.audit.findings import risks
+
+        return risks(self)
+
     def above(self, rate: float) -> tuple[Finding, ...]:
         """The attacks that succeed more often than by chance by more than ``rate``."""
         from bistochastic_survey.audit.findings import findings
@@ -422,13 +343,13 @@ class Audit:
 
     def report(self, path: object) -> None:
         """Write all of it to a self-contained HTML page, marked as not for release."""
-        from bistochastic_survey.audit.page import write
+        from bistochastic_survey.audit.sentences import write
 
         write(self, path)
 
     def to_html(self) -> str:
         """The text of that page."""
-        from bistochastic_survey.audit.page import page
+        from bistochastic_survey.audit.sentences import page
 
         return page(self)
 
@@ -441,7 +362,7 @@ class Audit:
         return f"<Audit of {self.records:,} records: {NOT_FOR_RELEASE}>"
 
     def _repr_html_(self) -> str:
-        from bistochastic_survey.audit.page import notebook
+        from bistochastic_survey.audit.sentences import notebook
 
         return notebook(self)
 

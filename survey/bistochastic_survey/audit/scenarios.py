@@ -28,7 +28,6 @@ from bistochastic_survey.audit.linkage import FEW, place_among
 from bistochastic_survey.audit.pairing import list_names
 from bistochastic_survey.audit.results import Scenario
 from bistochastic_survey.checks import Array
-from bistochastic_survey.plan.binned import Binned
 
 # Targets are fewer than this many numbers for all of them allow.
 _WORK = 1 << 28
@@ -59,8 +58,8 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
         if isinstance(each, dict):
             known = dict(zip(names, map(_tolerance, each.values()), strict=True))
         for column, off in known.items():
-            if off and _numbers(evidence, column) is None:
-                must = "be exact if values are not numbers"
+            if off and getattr(seen[column], "numbers", None) is None:
+                must = "be exact but for unprotected numbers"
                 raise Refused("knows", must, "a tolerance", column=column)
         secret = [c for c in seen if isinstance(seen[c], View)]
         left = tuple(c for c in (secret if wants is None else wanted) if c not in known)
@@ -95,20 +94,6 @@ def _columns(evidence: Evidence) -> dict[str, View | Clear]:
     return {**found, **{c.name: c for c in evidence.clear}}
 
 
-def _numbers(evidence: Evidence, column: str) -> Array | None:
-    """What a tolerance compares: the number of each category, or of each record."""
-    for channel in evidence.channels:
-        if column in channel.columns:
-            if isinstance(channel.attribute, Binned):
-                bins = channel.attribute._bins
-                ends = np.zeros(1) if bins.dated else np.array(bins.breaks, float)
-                return None if bins.dated or bins.open else (ends[1:] + ends[:-1]) / 2
-            view = next(v for v in views(channel) if v.column == column)
-            kinds = {type(each) for each in view.categories}
-            return np.array(view.categories, float) if kinds == {int} else None
-    return next((c.numbers for c in evidence.clear if c.name == column), None)
-
-
 class Search:
     """One release, and how likely each row is the target's."""
 
@@ -123,38 +108,27 @@ class Search:
         self.rows, self._pattern, often = combinations(codes, evidence.rows)
         """One row for each pattern."""
         self._often = often.astype(np.float64)
-        self._weights: dict[tuple[object, ...], Array] = {}
+        self._weights: dict[tuple[int, int], Array] = {}
 
     def success(self, targets: Codes) -> Array:
-        """Sum the success over targets: the row first, among five; without each column; wanted."""
-        known, wants = list(self._asked.knows), self._asked.wants
-        totals = np.zeros(2 + len(known) + len(wants))
+        """Sum the success over targets: the row first, among five, and each wanted column."""
+        parts = {self._at.get(column, column) for column in self._asked.knows}
+        totals = np.zeros(2 + len(self._asked.wants))
         for target in targets.tolist():
-            factors = {part: self._factor(part, known, target) for part in self._parts(known)}
+            factors = {part: self._factor(part, target) for part in parts}
             whole = self._product(factors)
             totals[0] += self._place(whole, target, 1)
             totals[1] += self._place(whole, target, FEW)
-            for i, column in enumerate(known):
-                part = self._at.get(column, column)
-                rest = [c for c in known if c != column]
-                less = {p: f for p, f in factors.items() if p != part}
-                if part in self._parts(rest):
-                    less[part] = self._factor(part, rest, target)
-                totals[2 + i] += self._place(self._product(less), target, 1)
-            for i, column in enumerate(wants):
+            for i, column in enumerate(self._asked.wants):
                 part = self._at.get(column, column)
                 others = self._product({p: f for p, f in factors.items() if p != part})
-                totals[2 + len(known) + i] += self._wanted(others, column, target)
+                totals[2 + i] += self._wanted(others, column, target)
         return totals
-
-    def _parts(self, known: list[str]) -> set[int | str]:
-        """What is compared at once: an attribute, or an unprotected column."""
-        return {self._at.get(column, column) for column in known}
 
     def _product(self, factors: dict[int | str, Array]) -> Array:
         return reduce(np.multiply, factors.values(), np.ones(len(self.rows)))
 
-    def _factor(self, part: int | str, known: list[str], target: int) -> Array:
+    def _factor(self, part: int | str, target: int) -> Array:
         """How much likelier each row is by one attribute or unprotected column."""
         if isinstance(part, str):
             clear, far = self._clear[part], self._asked.knows[part]
@@ -166,25 +140,20 @@ class Search:
         seen = view.seen[self.rows]
         if view.truths[target] == view.kinds:
             return np.asarray(seen == view.law.shape[1], float)
-        weights = self._cells(part, known, target)
+        weights = self._cells(part, target)
         ratio = np.append((weights / weights.sum()) @ view.ratio, 0.0)
         return np.asarray(ratio[seen])
 
-    def _cells(self, part: int, known: list[str], target: int) -> Array:
+    def _cells(self, part: int, target: int) -> Array:
         """How common each cell is, of those that the target may be in."""
         view, places = self._sights[part]
-        mine = [c for c in known if c in places]
-        key = (part, *mine, int(view.truths[target]))
+        key = part, int(view.truths[target])
         if key not in self._weights:
             found = view.shares
-            for column in mine:
-                truth = int(places[column][view.truths[target]])
-                close = np.arange(int(places[column].max()) + 1) == truth
-                far = self._asked.knows[column]
-                numbers = _numbers(self._evidence, column) if far else None
-                if numbers is not None:
-                    close = np.abs(numbers - numbers[truth]) <= far * (1 + TIES)
-                found = found * close[places[column]]
+            for column in self._asked.knows:
+                if column in places:
+                    truth = places[column][view.truths[target]]
+                    found = found * (places[column] == truth)
             self._weights[key] = found
         return self._weights[key]
 
@@ -202,7 +171,7 @@ class Search:
                 return 0.0
             wide = view.law.shape[1]
             seen = np.bincount(view.seen[self.rows], weights, minlength=wide)[:wide]
-            cells = self._cells(part, list(self._asked.knows), target) * (view.ratio @ seen)
+            cells = self._cells(part, target) * (view.ratio @ seen)
             odds = np.bincount(places[column], cells)
             truth = places[column][view.truths[target]]
         else:
@@ -220,7 +189,7 @@ def run(
     used = {*asked.knows, *asked.wants}
     channels = [c for c in evidence.channels if used & set(c.columns)]
     search = Search(evidence, channels, asked)
-    work = max(1, len(search.rows) * (len(asked.knows) + 1) ** 2)
+    work = max(1, len(search.rows) * (len(asked.knows) + 1))
     n = min(len(targets), max(_LEAST, _WORK // work))
     chosen = targets if n == len(targets) else np.sort(rng.choice(targets, n, replace=False))
     observed = search.success(chosen)
@@ -229,8 +198,6 @@ def run(
         rate(observed[i], n, confidence, min(1.0, few / evidence.rows), predicted[i] / n)
         for i, few in enumerate((1, FEW))
     )
-    known = len(asked.knows)
-    lost = tuple(float(observed[0] - each) / n for each in observed[2 : 2 + known])
     seen = _columns(evidence)
     wanted, rates = [], []
     for i, column in enumerate(asked.wants):
@@ -240,8 +207,8 @@ def run(
         else:
             trials, chance = n, float(np.bincount(at.codes).max()) / evidence.rows
         if trials:
-            hits, mean = observed[2 + known + i], predicted[2 + known + i]
+            hits, mean = observed[2 + i], predicted[2 + i]
             wanted.append(column)
             rates.append(rate(hits, trials, confidence, chance, mean / trials))
     words = tuple(f"{c} within {x:g}" if x else c for c, x in asked.knows.items())
-    return Scenario(tuple(asked.knows), words, tuple(wanted), n, first, five, lost, tuple(rates))
+    return Scenario(tuple(asked.knows), words, tuple(wanted), n, first, five, tuple(rates))

@@ -1,4 +1,4 @@
-"""An audit in sentences and tables, the same for a terminal and for a page."""
+"""An audit in sentences and tables: for a terminal, as a page of its own, and for notebooks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bistochastic_survey import checks
 from bistochastic_survey.audit.linkage import OTHER_RELEASE
 from bistochastic_survey.audit.results import NOT_FOR_RELEASE, Audit, Finding, Rate, listed
+from bistochastic_survey.files import atomic
+from bistochastic_survey.pages import render
+from bistochastic_survey.pages.pictures import Bars, bars, between
 from bistochastic_survey.wording import shown, table
 
 # Of the many pairs of something seen and a protected column, so many are shown.
@@ -123,49 +127,40 @@ def _giveaways(audit: Audit) -> Section:
         for g in some
     ]  # fmt: skip
     near = [
-        [listed(n.columns), f"{n.observed:z.3f}", f"{n.expected:z.3f}", f"{n.deviations:+.1f}"]
+        [listed(n.columns), percent(n.observed), percent(n.expected), f"{n.deviations:+.1f}"]
         for n in audit.neighbours
     ]
-    people = [
-        [shown(r.column), *(f"{n:,}" for n in (r.people, r.repeated, r.most_rows, r.redrawn)),
-         "yes" if r.visible else "no"]
-        for r in [audit.repeats] if r is not None
-    ]  # fmt: skip
     bars = _worst((f"{g.column} by {g.seen}", g.rate) for g in some if g.beats_reported_value)
     smaller = len(every) - len(some)
     also = ["nothing"] * (not rows) + ["smaller"] * bool(smaller)
-    return _section("seen", bars, rows, near, people, also=also, smaller=smaller)
+    return _section("seen", bars, rows, near, also=also, smaller=smaller)
 
 
 def _scenarios(audit: Audit) -> Section | None:
     if not audit.scenarios:
         return None
-    found, rates, parts = [], [], []
+    found, rates = [], []
     for each in audit.scenarios:
         known = listed(each.knowledge) or "membership only"
         wanted = zip(("the row", *each.wants), (each.first, *each.disclosed), strict=True)
         for column, rate in wanted:
             found.append([known, shown(column), *_cells(rate)])
             rates.append((f"{column} by {known}", rate))
-        shares = sorted(zip(each.contributions, each.knows, strict=True), reverse=True)
-        if len(shares) > 1:
-            parts += [[known, shown(column), f"{share:+.1%}"] for share, column in shares]
-    return _section("scenarios", _worst(rates), found, parts)
+    return _section("scenarios", _worst(rates), found)
 
 
 def _pooled(audit: Audit) -> Section | None:
     if not audit.pooled:
         return None
-    every = sorted(audit.pooled, key=lambda each: each.single - each.worst.observed)
+    every = sorted(audit.pooled, key=lambda each: each.single - each.rate.observed)
     some = every[:_SHOWN]
     rows = [
         [shown(p.by), shown(p.column), percent(p.agreement), percent(p.rate.observed),
-         _format_prediction(p.rate), percent(p.all_share.observed),
-         _format_prediction(p.all_share), percent(p.single), percent(p.bound)]
+         _format_prediction(p.rate), percent(p.single), percent(p.bound)]
         for p in some
     ]  # fmt: skip
     left = f", the {_SHOWN} largest differences of {len(every)}" if len(every) > _SHOWN else ""
-    bars = _worst((f"{p.column} by {p.by}", p.worst) for p in some)
+    bars = _worst((f"{p.column} by {p.by}", p.rate) for p in some)
     return _section("pooled", bars, rows, largest=left)
 
 
@@ -178,40 +173,46 @@ def _numbers(audit: Audit) -> Section | None:
     return _section("numbers", bars, rows)
 
 
-def _use(audit: Audit) -> Section:
-    rows = []
-    for m in audit.marginals:
-        far = "none" if m.estimated_distance is None else f"{m.estimated_distance:.4f}"
-        rows.append([listed(m.columns), f"{m.reported_distance:.4f}", far, m.reason])
-    if not any(m.reason for m in audit.marginals):
-        rows = [row[:-1] for row in rows]
-    bars: list[Bar] = [(f"{listed(m.columns)}, estimated", m.estimated_distance, None, None)
-                       for m in audit.marginals if m.estimated_distance is not None]  # fmt: skip
-    return _section("use", sorted(bars, key=lambda bar: -bar[1])[:_SHOWN], rows)
-
-
 def sections(audit: Audit) -> list[Section]:
     """All of it, in order."""
-    every = (_scenarios, _linkages, _pooled, _giveaways, _guesses, _numbers, _use)
+    every = (_scenarios, _linkages, _pooled, _giveaways, _guesses, _numbers)
     return [made for each in every if (made := each(audit)) is not None]
 
 
-def finding_table(found: Sequence[Finding]) -> Table:
-    """The findings side by side."""
-    rows = [
-        [str(i), each.tried, percent(each.found), percent(each.chance),
-         "none" if each.predicted is None else percent(each.predicted), each.fix]
-        for i, each in enumerate(found, 1)
-    ]  # fmt: skip
+def grouped(audit: Audit) -> list[tuple[str, list[tuple[int, Finding]]]]:
+    """The worst findings by risk, each with its place among all, below the number of the risk."""
+    placed = list(enumerate(audit.findings[:FINDINGS], 1))
+    first = [each for each in placed if not each[1].risk]
+    groups = [("The plan: its attacks are listed first", first)] if first else []
+    for risk, gain in audit.risks.items():
+        best = "no attack beats chance"
+        if gain is None:
+            best = "not tried"
+        elif gain > 0:
+            best = f"the best attack succeeds {percent(gain)[:-1]} percentage points above chance"
+        heading = f"{risk.capitalize()}: {best}"
+        groups.append((heading, [each for each in placed if each[1].risk == risk]))
+    return groups
+
+
+def _finding_tables(audit: Audit) -> list[Table]:
     header = ("", "What was tried", "Found", "By chance", "Predicted", "Fix")
-    return ("Findings, the worst first", header, rows, 6)
+    return [
+        (heading, header if found else (), [
+            [str(i), each.tried, percent(each.found), percent(each.chance),
+             "none" if each.predicted is None else percent(each.predicted), each.fix]
+            for i, each in found
+        ], 6)
+        for heading, found in grouped(audit)
+    ]  # fmt: skip
 
 
-def finding_lines(found: Sequence[Finding]) -> list[str]:
-    """The findings below each other, the worst of them if they are many."""
-    lines = ["Findings, the worst first:"] if found else []
-    lines += [f"  {i}. {each}" for i, each in enumerate(found[:FINDINGS], 1)]
-    more = len(found) - FINDINGS
+def finding_lines(audit: Audit) -> list[str]:
+    """The findings below each other by risk, the worst of them if they are many."""
+    lines: list[str] = []
+    for heading, found in grouped(audit):
+        lines += [heading, *(f"  {i}. {each}" for i, each in found)]
+    more = len(audit.findings) - FINDINGS
     return [*lines, f"  {more:,} smaller findings are in audit.findings"] if more > 0 else lines
 
 
@@ -222,8 +223,8 @@ def lead(audit: Audit) -> str:
     about = f"Plan `{shown(audit.plan)}`, {audit.records:,} records"
     if how == "nothing":
         return (
-            f"{about}. Shuffled rows cannot be paired, so all rates are predicted, from "
-            "new draws by the same plan."
+            f"{about}. Its shuffled rows cannot be paired, so all rates are of a new draw by the "
+            "same plan."
         )
     return f"{about}, rows matched by {how}. Intervals have {100 * audit.confidence:g}% confidence."
 
@@ -231,7 +232,7 @@ def lead(audit: Audit) -> str:
 def text(audit: Audit) -> str:
     """For a terminal."""
     lines = [f"Audit: {NOT_FOR_RELEASE}", "", lead(audit), ""]
-    lines += finding_lines(audit.findings)
+    lines += finding_lines(audit)
     for each in sections(audit):
         lines += ["", each.title, *textwrap.wrap(each.words, 100)]
         for caption, header, rows, texts in each.tables:
@@ -239,3 +240,42 @@ def text(audit: Audit) -> str:
     if audit.notes:
         lines += ["", "Not measured:", *(f"  {note}" for note in audit.notes)]
     return "\n".join(lines)
+
+
+def write(audit: Audit, path: object) -> None:
+    """Write the page; an old file stays until the new one is whole."""
+    atomic.write(checks.path("path", path), "path", page(audit))
+
+
+def page(audit: Audit) -> str:
+    """Write the whole page: the worst finding, all findings, and a picture for each question."""
+    return _filled("audit", audit)
+
+
+def notebook(audit: Audit) -> str:
+    """Write the findings, and the picture of each attack."""
+    return _filled("audit_notebook", audit)
+
+
+def _filled(template: str, audit: Audit) -> str:
+    every = sections(audit)
+    contents = [("first", "Findings"), *((each.id, each.title) for each in every)]
+    contents += [("left-out", "Not measured")] * bool(audit.notes)
+    return render(
+        template,
+        banner=NOT_FOR_RELEASE[0].upper() + NOT_FOR_RELEASE[1:],
+        contents=contents,
+        lead=lead(audit),
+        findings=audit.findings,
+        listed=_finding_tables(audit),
+        more=max(0, len(audit.findings) - FINDINGS),
+        sections=every,
+        pictures={each.id: _picture(each) for each in every if each.bars},
+        notes=audit.notes,
+    )
+
+
+def _picture(section: Section) -> Bars:
+    items = [between(*each, percent) for each in section.bars]
+    most = max(0.01, *(high for *_, high in items))
+    return bars(items, title=section.question, most=most)

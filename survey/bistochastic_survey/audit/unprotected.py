@@ -1,4 +1,4 @@
-"""What everybody sees beside the reports: unprotected columns, permuted numbers, the order of rows.
+"""What everybody sees beside the reports: unprotected columns, numbers, the order of rows.
 
 A value is guessed as the commonest one among the other records with the same entry. The record
 itself is left out, so that entries that nobody shares tell nothing, as they should: for them the
@@ -12,14 +12,16 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic_survey.audit.codes import Codes, Evidence, cut, together
+from bistochastic_survey.audit.codes import Codes, Evidence, Numbers, Steps, cut, together
 from bistochastic_survey.audit.guesses import count_hits, rate
-from bistochastic_survey.audit.results import Giveaway, Neighbours, Repeats
-from bistochastic_survey.audit.steps import Steps
+from bistochastic_survey.audit.results import Disclosure, Giveaway, Neighbours
 from bistochastic_survey.checks import Array
 
-ORDER = "the order of the rows"
 ALL = "all unprotected columns together"
+# Released numbers are looked for within these shares of the ranks to either side of the original.
+RANKS = (0.01, 0.05, 0.1)
+# Neighbouring rows have numbers of the same class, of so many.
+_CLASSES = 10
 
 
 def left_out_hits(seen: Codes, truths: Codes) -> tuple[float, float]:
@@ -47,38 +49,8 @@ def _one_out(entry: NDArray[np.int64], number: NDArray[np.int64]) -> Array:
     return np.where(is_top & (tops == 1) & (number > 1), 1 / (rivals + 1), 0.0)
 
 
-def left_out_values(seen: Codes, truths: Codes, values: Codes) -> float:
-    """How many are guessed from records of the same class with another value.
-
-    Records with the same value, as a household has the same id, are pooled elsewhere.
-
-    >>> left_out_values(np.array([0, 0, 0, 0]), np.array([1, 1, 1, 0]), np.array([0, 0, 1, 2]))
-    2.0
-    """
-    kinds = int(truths.max()) + 1
-    whole = np.bincount(truths, minlength=kinds)
-    classes = np.zeros((int(seen.max()) + 1, kinds))
-    np.add.at(classes, (seen, truths), 1.0)
-    different, number = np.unique(values, return_inverse=True)
-    order = np.argsort(number, kind="stable")
-    hits, step = 0.0, max(1, (1 << 22) // kinds)
-    for start in range(0, len(different), step):
-        inside = order[slice(*np.searchsorted(number[order], [start, start + step]))]
-        _, first, place = np.unique(number[inside], return_index=True, return_inverse=True)
-        own = np.zeros((len(first), kinds))
-        np.add.at(own, (place, truths[inside]), 1.0)
-        others = classes[seen[inside[first]]] - own
-        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, whole - own)
-        best = (others == others.max(axis=1, keepdims=True)) & (others > 0)
-        hits += float((own * best / np.maximum(1, best.sum(axis=1, keepdims=True))).sum())
-    return hits
-
-
 def visible(evidence: Evidence) -> list[tuple[str, Codes, Codes | None]]:
-    """List what everyone sees as codes, with the values themselves if these are classes of values.
-
-    Columns with few records for each value are pooled elsewhere.
-    """
+    """List what everyone sees as codes; of classes of values, also the values themselves."""
     # Long lists of numbers are cut into classes of twenty records each, at most 1,000.
     most = max(2, min(1000, evidence.rows // 20))
     found: list[tuple[str, Codes, Codes | None]] = []
@@ -92,13 +64,15 @@ def visible(evidence: Evidence) -> list[tuple[str, Codes, Codes | None]]:
         found.append((ALL, together([codes for _, codes, _ in short]), None))
     found += short
     found += [(each.name, cut(each.released, most), None) for each in evidence.numbers]
-    if evidence.paired:
-        found.append((ORDER, cut(np.arange(evidence.rows, dtype=np.float64), most), None))
     return found
 
 
 def given_away(evidence: Evidence, confidence: float, steps: Steps) -> list[Giveaway]:
-    """Everything that is seen against every protected column of categories, the worst first."""
+    """Everything that is seen against every protected column of categories, the worst first.
+
+    Of records with the same number one is guessed from the others in its class: the same household
+    has the same number, and its records are pooled elsewhere.
+    """
     found = []
     seen = visible(evidence)
     for channel in steps.over("seen", evidence.channels):
@@ -110,10 +84,11 @@ def given_away(evidence: Evidence, confidence: float, steps: Steps) -> list[Give
             level = np.unique(place[channel.occurring], return_inverse=True)[1]
             report, truths = count_hits(channel, level) / n, level[channel.truths[inside]]
             for name, codes, values in seen:
-                right, alone = left_out_hits(codes[inside], truths)
+                rows = np.arange(n)
                 if values is not None:
-                    right = left_out_values(codes[inside], truths, values[inside])
-                made = rate(right, n, confidence, alone / n)
+                    rows = np.unique(values[inside], return_index=True)[1]
+                right, alone = left_out_hits(codes[inside][rows], truths[rows])
+                made = rate(right, len(rows), confidence, alone / len(rows))
                 found.append(Giveaway(name, column, made, report))
     return sorted(found, key=lambda each: -each.rate.gain)
 
@@ -134,50 +109,30 @@ def agreement(truths: Codes) -> tuple[float, float, float]:
     return same / (n - 1), expected / (n - 1), far
 
 
-def rank_correlation(values: Array) -> float:
-    """The correlation of the ranks of neighbours; NaN if all values are equal."""
-    from scipy.stats import rankdata
-
-    ranks = rankdata(values)
-    ranks -= ranks.mean()
-    whole = float(ranks @ ranks)
-    return float(ranks[1:] @ ranks[:-1]) / whole if whole > 0 else math.nan
-
-
 def neighbours(evidence: Evidence) -> list[Neighbours]:
     """The order of the rows, as a reader of the release sees it."""
-    n, found = evidence.rows, []
-    if n < 3 or not evidence.paired:
+    if evidence.rows < 3 or evidence.pairs.how == "nothing":
         return []
-    for channel in evidence.channels:
-        truths = channel.truths[channel.answered]
-        if len(truths) > 2:
-            found.append(Neighbours(channel.columns, *agreement(truths)))
-    for each in evidence.numbers:
-        along = rank_correlation(each.true)
-        if not math.isnan(along):
-            # A random order has the mean -1/n and about the variance 1/n.
-            found.append(Neighbours((each.name,), along, -1 / n, (along + 1 / n) * math.sqrt(n)))
+    codes = {channel.columns: channel.truths[channel.answered] for channel in evidence.channels}
+    codes |= {(each.name,): cut(each.true, _CLASSES) for each in evidence.numbers}
+    return [Neighbours(name, *agreement(truths)) for name, truths in codes.items()
+            if len(truths) > 2]  # fmt: skip
+
+
+def measure_disclosure(numbers: Numbers, confidence: float) -> list[Disclosure]:
+    """How many released numbers are near their original in rank."""
+    ordered = np.sort(numbers.true)
+    # Twice the ranks; equal values share the middle of theirs.
+    one, other = (
+        np.searchsorted(ordered, values) + np.searchsorted(ordered, values, "right")
+        for values in (numbers.true, numbers.released)
+    )
+    ranks, n, found = np.sort(one), len(one), []
+    for share in RANKS:
+        far = int(2 * n * share + 1e-9)
+        hits = int(np.count_nonzero(np.abs(one - other) <= far))
+        # The share of all pairs that are so close, which is what a shuffled column would give.
+        near = np.searchsorted(ranks, other + far, "right") - np.searchsorted(ranks, other - far)
+        made = rate(hits, n, confidence, float(near.mean()) / n)
+        found.append(Disclosure(numbers.name, f"{100 * share:g}% of the ranks", made))
     return found
-
-
-def repeats(evidence: Evidence) -> Repeats | None:
-    """People with several rows; None if no ids are known."""
-    pairs = evidence.pairs
-    people = pairs.people
-    if people is None or pairs.id_column is None:
-        return None
-    counts = np.bincount(people)
-    redrawn = np.zeros(len(counts), bool)
-    for channel in evidence.channels:
-        # The same person with the same value and two reports: the noise was drawn again.
-        truths = channel.truths * channel.laws + channel.groups
-        order = np.lexsort((channel.reports, truths, people))
-        order = order[channel.answered[order]]
-        who, what, said = people[order], truths[order], channel.reports[order]
-        again = (who[1:] == who[:-1]) & (what[1:] == what[:-1]) & (said[1:] != said[:-1])
-        redrawn[who[1:][again]] = True
-    return Repeats(
-        pairs.id_column, len(counts), int(np.count_nonzero(counts > 1)), int(counts.max()),
-        int(redrawn.sum()), pairs.shows_people,
-    )  # fmt: skip

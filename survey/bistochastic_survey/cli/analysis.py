@@ -313,7 +313,8 @@ def audit(
     if out is not None:
         found.report(out)
     if as_json:
-        say_json({"findings": [asdict(each) for each in found.findings], **asdict(found)})
+        listed = [asdict(each) for each in found.findings]
+        say_json({"risks": found.risks, "findings": listed, **asdict(found)})
     elif out is None:
         say(str(found))
     else:

@@ -28,7 +28,6 @@ _TYPED = {
     "full=True": "--full",
     "id_column": "--id-column",
     "key=None": "no --key-file",
-    "max_line_ends": "--max-line-ends",
     "max_rows": "--max-rows-per-id",
     "with ids": "with --id-column",
     "`ids`": "`--id-column`",
@@ -121,6 +120,9 @@ class _Sentence(click.Group):
                 # The package's `path` was typed as an option.
                 said = said.replace("`path`", "`out`").replace("`out`", "`--out`")
             raise click.ClickException(about + said) from error
+        except BrokenPipeError:
+            # What reads the output has ended: click ends, too, without a word.
+            raise
         except OSError as error:
             must = "a file that is named must be one that the system takes"
             raise click.ClickException(f"{must}; got {error.strerror}") from error

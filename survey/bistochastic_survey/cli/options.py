@@ -129,9 +129,6 @@ reads_csv = _collected(
     encoding=option("--encoding", default="utf-8", show_default=True,
                     help="Encoding of a CSV file that is read, as latin-1, cp1252 or utf-16."),
     decimal=DECIMAL,
-    max_line_ends=option("--max-line-ends", default=0, show_default=True, metavar="N",
-                         help="Line ends that a field of a CSV file may hold, in columns that are "
-                         "neither protected nor ids nor groups."),
 )  # fmt: skip
 takes_survey = _collected(
     "survey",

@@ -38,6 +38,10 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     from bistochastic_survey.table.schemas import Column
 
+# Standard input and output.
+_PIPE = Path("-")
+_ORDER = "the rows are in the order of the original, which can reveal values"
+
 
 @main.command(name="plan", short_help="Write a first plan for a file, or check one.")
 @argument("file", required=False, type=FILE)
@@ -209,6 +213,7 @@ def _star_or_columns(
 @option(
     "--certificate", type=FILE, help="Write the certificate here.  [default: OUT.certificate.json]"
 )
+@option("--format", type=click.Choice(["csv", "ndjson"]), help="Of a pipe, `protect - -`.")
 @reads_csv
 def protect(
     source: Path,
@@ -222,6 +227,7 @@ def protect(
     rerandomize_numeric: bool,
     max_rows_per_id: int,
     certificate: Path | None,
+    format: Literal["csv", "ndjson"] | None,
     dialect: Dialect,
     unit_pseudonym: tuple[str, ...],
     **options: object,
@@ -233,6 +239,10 @@ def protect(
     once the new one is complete. Without --key-file, a key is generated and discarded, which is
     right for a single release.
 
+    `protect - -` reads rows from standard input and writes to standard output as they come, as CSV
+    or, with --format ndjson, as lines of JSON. It needs --certificate, and leaves out --shuffle and
+    numeric columns. If the exit code is not 0, discard what was written.
+
     Several OUT files hold the same noise in several formats. One certificate, next to the first,
     lists all of them.
 
@@ -241,14 +251,16 @@ def protect(
     bistochastic protect survey.sav protected.csv protected.sav --plan plan.toml --shuffle
     bistochastic protect wave2.parquet out.parquet --plan plan.toml --key-file survey.key \\
         --id-column person --after wave1.parquet.certificate.json
+    bistochastic protect - - --format ndjson --plan plan.toml --key-file survey.key \\
+        --id-column person --after first --certificate out.certificate.json
 
     CSV files have a header. An empty field is a missing value; "" is an empty string. Ids are
     strings. OUT is UTF-8, with the separator and the decimal mark of IN. Unprotected columns are
     copied unchanged; booleans are written as true and false. From CSV to Parquet, an unprotected
     column becomes numeric if each of its fields is a number that can be stored without rounding.
 
-    A quote that does not end is an error, and so is a line end inside a field: either may have
-    swallowed rows. --max-line-ends allows some. Messages count rows from 0, without the header.
+    A quote that does not end in its line is an error, as it may have swallowed rows: fields with
+    line ends need a Parquet file. Messages count rows from 0, without the header.
     Memory use does not grow with the file, except for numeric columns: about 32 bytes per row.
     Files of SPSS, Stata and SAS are read and written whole. Their labels come from the plan.
 
@@ -257,12 +269,20 @@ def protect(
     """
     from bistochastic_survey import Wave
     from bistochastic_survey.files.earlier_draws import describe_draws, find_draws, read_earlier
+    from bistochastic_survey.files.pipe import protect_pipe
     from bistochastic_survey.files.protect import protect_file
     from bistochastic_survey.release.options import Options
 
     if not all(out.name for out in outs):
         raise Refused("out", "be a file", "a folder")
     out = outs[0]
+    is_pipe = _PIPE in (source, *outs)
+    if is_pipe and (source, *outs) != (_PIPE, _PIPE):
+        raise Refused("out", "be - if `in` is, and only then", "only one of them")
+    if is_pipe and certificate is None:
+        raise Refused("certificate", "be given with -", "none")
+    if format is not None and not is_pipe:
+        raise Refused("format", "go with -, as files have endings", "files")
     target = certificate or out.with_name(f"{out.name}.certificate.json")
     wave: Any = after
     if after is not None and after != "first":
@@ -274,9 +294,11 @@ def protect(
     for name, value in given.items():
         if id_column is None and value not in (None, False) and (name, value) != ("max_rows", 1):
             raise Refused(name, "go with id_column", "no id_column")
-    read = [("in", source), ("plan", plan), ("key-file", key_file)]
-    for each in outs:
-        refuse_same("out", each, read)
+    read = [("plan", plan), ("key-file", key_file)]
+    if not is_pipe:
+        read += [("in", source)]
+        for each in outs:
+            refuse_same("out", each, read)
     refuse_same("certificate", target, [*read, *(("out", each) for each in outs)])
     made = read_plan(plan)
     settings = Options.of(
@@ -286,6 +308,14 @@ def protect(
         unit_pseudonym=_named(unit_pseudonym),
         **options,
     )
+    if is_pipe:
+        read, write = click.get_binary_stream("stdin"), click.get_binary_stream("stdout")
+        found = protect_pipe(
+            made, read, write, target, settings, form=format or "csv", dialect=dialect
+        )
+        for each in (*found.warnings, _ORDER):
+            warn(each)
+        return
     earlier = read_earlier(out)
     try:
         with steps() as progress:
@@ -302,8 +332,7 @@ def protect(
     say(f"{shown(target)}: the certificate")
     say("\nPublished unchanged:")
     say("\n".join(f"  {each}" for each in found.published_unchanged or ("nothing",)))
-    order = "the rows are in the order of the original, which can reveal values: use --shuffle"
-    warned = [*found.warnings, *[order] * (not found.shuffled)]
+    warned = [*found.warnings, *[f"{_ORDER}: use --shuffle"] * (not found.shuffled)]
     if warned:
         say("\nWarnings:\n" + "\n".join(f"  {each}" for each in warned))
     files = [shlex.quote(shown(path)) for path in (source, out, target)]

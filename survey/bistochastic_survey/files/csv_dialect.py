@@ -19,21 +19,16 @@ class Dialect:
     """The options of a CSV file.
 
     ``separator`` is None if it was not given; it is then a comma, and a header that looks as if
-    it had another one is rejected. ``max_line_ends`` is the most line ends that a field may hold.
+    it had another one is rejected.
     """
 
     separator: str | None = None
     encoding: str = "utf-8"
     decimal: str = "."
-    max_line_ends: int = 0
 
     @classmethod
     def of(
-        cls,
-        separator: str | None = None,
-        encoding: str = "utf-8",
-        decimal: str = ".",
-        max_line_ends: int = 0,
+        cls, separator: str | None = None, encoding: str = "utf-8", decimal: str = "."
     ) -> Dialect:
         """Read and check a caller's options."""
         if not isinstance(separator, str | None):
@@ -50,9 +45,7 @@ class Dialect:
                 raise Refused("separator", must, shown(repr(separator)))
         if decimal not in (".", ","):
             raise Refused("decimal", "be . or ,", shown(decimal))
-        if max_line_ends < 0:
-            raise Refused("max_line_ends", "be 0 or more", max_line_ends)
-        return cls(separator, _codec(encoding), decimal, max_line_ends)
+        return cls(separator, _codec(encoding), decimal)
 
     @property
     def mark(self) -> str:

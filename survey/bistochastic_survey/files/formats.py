@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from bistochastic.errors import Refused
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.csv_file import CsvSink, CsvSource
-from bistochastic_survey.files.csv_numbers import check_in_doubles
 from bistochastic_survey.files.parquet_file import ArrowSource, ParquetSink, ParquetSource
 from bistochastic_survey.files.statistical import READERS, StatisticalSink, StatisticalSource, Texts
 from bistochastic_survey.files.tables import Sink, Source, said
@@ -111,32 +110,24 @@ def read_numbers(
     Later readings of the file leave them out: permuted values replace them.
     """
     # As NumPy arrays: their memory goes back to the system, and pyarrow keeps nothing.
-    chunks: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    masks: dict[str, list[Mask]] = {name: [] for name in names}
-    types: dict[str, pa.DataType] = {name: source.schema.field(name).type for name in names}
+    chunks: dict[str, list[tuple[np.ndarray, Mask]]] = {name: [] for name in names}
     for batch in source.batches(names):
         for name, found in zip(names, batch.columns, strict=True):
-            # One float makes all of a CSV column floats.
-            if not chunks[name] or pa.types.is_floating(found.type):
-                types[name] = found.type
-            # Other types go on as they are, to be refused with the name of their column.
             numbers = pa.types.is_integer(found.type) or pa.types.is_floating(found.type)
-            chunks[name].append(np.array(found.fill_null(0) if numbers else found))
-            masks[name].append(flags(found.is_null()))
+            values = np.array(found.fill_null(0) if numbers else found)
+            chunks[name].append((values, flags(found.is_null())))
         progress(source.share())
-    source.replaced(types)
     tables: dict[str, Table] = {}
-    for name, kind in types.items():
-        parts, missing = chunks.pop(name), masks.pop(name)
-        if pa.types.is_floating(kind):
-            check_in_doubles(parts, name)
-        column = pa.nulls(0, kind)
+    for name in names:
+        column, parts = pa.nulls(0, source.schema.field(name).type), chunks.pop(name)
         if parts:
-            mask = np.concatenate(missing)
-            values = np.concatenate(parts)
+            values, mask = (np.concatenate(each) for each in zip(*parts, strict=True))
             parts.clear()
+            # One float makes all of a CSV column floats. Other types are refused later, by name.
+            kind = pa.from_numpy_dtype(values.dtype) if values.dtype.kind in "iuf" else column.type
             column = pa.array(values, kind, mask=mask if mask.any() else None)
         tables[name] = ArrowTable(pa.table({name: column}))
+    source.replaced({name: tables[name].column(name).type for name in names})
     return tables
 
 

@@ -27,8 +27,6 @@ from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.wording import shown
 
-# Fields of a file that was written here may have any number of lines.
-LINES = 1 << 31
 # Endings of files that have a schema.
 _TYPED = (".parquet", ".arrow", ".feather")
 
@@ -61,7 +59,7 @@ def open(
     """
     file = Path(checks.path("path", path))
     certificate = certified(file, "path")
-    dialect = Dialect.of(separator, "utf-8", decimal, LINES)
+    dialect = Dialect.of(separator, decimal=decimal)
     table = read_table(file, "path", types_of(certificate), dialect=dialect)
     return Release(embedded.noted(table, certificate), certificate)
 
@@ -105,7 +103,7 @@ def verify(
     for name, given, kind in (("certificate", certificate, Certificate), ("plan", plan, Plan)):
         if given is not None and not isinstance(given, kind):
             raise RefusedType(name, f"be a {kind.__name__}", type(given).__name__)
-    dialect = Dialect.of(separator, "utf-8", decimal, LINES)
+    dialect = Dialect.of(separator, decimal=decimal)
     if certificate is None:
         certificate = certified(file, "path")
     else:

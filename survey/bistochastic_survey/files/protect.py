@@ -60,15 +60,10 @@ def protect_file(
     names = [_spell(out) for out in listed]
     if len({*names}) < len(names) or len({*map(os.path.realpath, listed)}) < len(names):
         raise Refused("out", "be files of different names", "one twice")
-    known = kinds(plan)
     # A protected column goes from places to places. Only a CSV file has to spell them out.
-    places = [column for column, kind in known.items() if kind == "text"]
-    if options.wave is not None:
-        kind = "integer" if plan.id_type == "integer" else "text"
-        known.setdefault(options.wave.column, kind)
-    for unit in options.units(plan):
-        known.setdefault(unit, "text")
-    table = open_source(source, "in", known, places if {*forms} == {".parquet"} else (), dialect)
+    places = [column for column, kind in kinds(plan).items() if kind == "text"]
+    placed = places if {*forms} == {".parquet"} else ()
+    table = open_source(source, "in", {**id_kinds(plan, options), **kinds(plan)}, placed, dialect)
     try:
         typed: Typed = {}, lambda batch: batch
         if {*forms} != {".csv"}:
@@ -156,6 +151,14 @@ def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
         found |= attribute._holds(released)
         if attribute.groups is not None:
             found[attribute.groups.column] = attribute.groups.labels.kind
+    return found
+
+
+def id_kinds(plan: Plan, options: Options) -> dict[str, str]:
+    """List the types of the columns of ids in a CSV file."""
+    found = dict.fromkeys(options.units(plan), "text")
+    if options.wave is not None:
+        found[options.wave.column] = "integer" if plan.id_type == "integer" else "text"
     return found
 
 

@@ -19,7 +19,7 @@ from bistochastic.errors import Refused
 from bistochastic.estimate import Sample
 from bistochastic_survey.analysis.batches import gathered
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet, read_sheet, shared_noise
+from bistochastic_survey.analysis.protected_table import Sheet, noise_notes, read_sheet
 from bistochastic_survey.analysis.request import ask, digits, levels_of
 from bistochastic_survey.analysis.responses import (
     Function,
@@ -137,7 +137,7 @@ def read_records(
         )
     left_out = sheet.unanswered + missing
     notes = (f"{left_out:,} record{'s' * (left_out > 1)} with missing values left out",)
-    shared = shared_noise(release._certificate, design) if question.coded else ()
+    shared = noise_notes(release, question, design)
     named = {axis.name: axis.values for axis in sheet.axes}
     responses = Responses(question, sample, named, codes, numbers, 0, "regress", {}, shared)
     return Records(responses, frames, (*(notes if left_out else ()), *finite, *shared))

@@ -71,12 +71,14 @@ def test_one_by_one_in_batches_and_merged_are_the_same() -> None:
     assert single.records == batches.records == summed.records == read.records == 400
     for columns in single.tables:
         wanted = single.counts(*columns)
-        assert batches.counts(*columns) == summed.counts(*columns) == read.counts(*columns)
-        assert wanted == batches.counts(*columns)
+        for each in (batches, summed, read):
+            found = each.counts(*columns)
+            assert found.counts.tolist() == wanted.counts.tolist()
+            assert found.unanswered == wanted.unanswered
     assert left.records + right.records == 400
 
 
-def test_estimates_counts_and_ratios_are_those_of_the_table() -> None:
+def test_estimates_are_those_of_the_table() -> None:
     collector, frame = PLAN.collector(*TABLES), as_frame(reports(600, 2))
     collector.update(frame)
     for columns in (("sex",), ("sex", "age"), ("smokes",), ("a", "b"), ("vote",)):
@@ -85,29 +87,21 @@ def test_estimates_counts_and_ratios_are_those_of_the_table() -> None:
         np.testing.assert_allclose(got.interval(), want.interval(), rtol=1e-12)
         assert got.records == want.records
     where: dict[str, object] = {"sex": "F", "age": [1, None]}
-    for one, other in (
-        (collector.count(where), sv.Release(frame, PLAN).count(where)),
-        (
-            collector.ratio({"sex": "F"}, {"age": 2}),
-            sv.Release(frame, PLAN).ratio({"sex": "F"}, {"age": 2}),
-        ),
-    ):
-        assert [one.value, one.standard_error] == pytest.approx([other.value, other.standard_error])
-        assert one.interval() == pytest.approx(other.interval())
+    one = sv.Release(collector.counts("sex", "age"), PLAN).count(where)
+    assert one.value == pytest.approx(sv.Release(frame, PLAN).count(where).value)
 
 
 def test_an_empty_collector_says_so_and_a_billion_reports_are_answered() -> None:
     plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
     none = plan.collector()
-    empty = "^`collector` must hold a reported record with a value; got an empty one$"
-    for ask in (lambda: none.estimate("sex"), lambda: none.estimate(),
-                lambda: none.count({"sex": "F"}), lambda: none.ratio({"sex": "F"})):  # fmt: skip
+    empty = "^`counts` must hold at least one record; got none$"
+    for columns in (["sex"], []):
         with pytest.raises(ValueError, match=empty):
-            ask()
+            none.estimate(*columns)
     kept = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform", missing="keep")]).collector()
     kept.add({"sex": None})
-    with pytest.raises(ValueError, match=r"; got 1 without a value$"):
-        kept.count({"sex": "F"})
+    with pytest.raises(ValueError, match=empty):
+        kept.estimate()
     found = json.loads(none.to_json())
     found["records"] = 10**9
     found["tables"][0]["counts"] = [6 * 10**8, 4 * 10**8]
@@ -120,21 +114,21 @@ def test_what_is_wrong_is_said_and_nothing_is_lost() -> None:
     good = reports(1)[0]
     collector.add(good)
     before = collector.to_json()
-    undeclared = "must hold a declared category; got an undeclared one"
+    undeclared = "must hold declared categories only; got 1 other value"
     for change, message in (
         ({"vote": "secret answer"}, f"column `vote`: {undeclared}"),
-        ({"sex": 1}, f"column `sex`: {undeclared}"),
-        ({"sex": None}, f"column `sex`: {undeclared}"),
-        ({"age": True}, f"column `age`: {undeclared}"),
-        ({"age": 2.5}, f"column `age`: {undeclared}"),
-        ({"smokes": 1}, f"column `smokes`: {undeclared}"),
+        ({"sex": 1}, "column `sex`: must hold strings, as its categories are; got int"),
+        ({"sex": None}, "column `sex`: must hold no missing values; got one"),
+        ({"age": True}, "column `age`: must hold "),
+        ({"age": 2.5}, "column `age`: must hold "),
+        ({"smokes": 1}, "column `smokes`: must hold "),
         ({"a": "x", "b": "2"}, "must hold no combination declared impossible; got one"),
         ({"other": 1}, "`record` must hold columns that the plan protects or keeps; got `other`"),
     ):
-        with pytest.raises(ValueError, match=message) as error:
+        with pytest.raises((ValueError, TypeError), match=message) as error:
             collector.add({**good, **change})
         assert "secret" not in str(error.value)
-    with pytest.raises(ValueError, match="column `vote`: must be in `record`; got none"):
+    with pytest.raises(ValueError, match="`record` must have the column `vote`; got none"):
         collector.add({name: good[name] for name in good if name != "vote"})
     with pytest.raises(ValueError, match="column `sex`: must hold declared categories only"):
         collector.update(as_frame([good, {**good, "sex": "X"}]))
@@ -151,7 +145,7 @@ def test_a_record_is_taken_as_a_table_of_one_row_is() -> None:
         alone.add(record)
         table.update({name: [value] for name, value in record.items()})
         assert alone.to_json() == table.to_json()
-        with pytest.raises(ValueError, match="column `age`: must hold a declared category"):
+        with pytest.raises(ValueError, match="column `age`: must lie within the breaks"):
             alone.add({**record, "age": 101})
         assert alone.records == 1
 

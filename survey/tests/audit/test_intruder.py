@@ -17,6 +17,7 @@ import pytest
 import bistochastic as bs
 import bistochastic_survey as sv
 from audit.test_audit import own_key
+from bistochastic_survey.audit import attributes
 from bistochastic_survey.audit.results import Scenario
 from folded import waved
 
@@ -72,6 +73,12 @@ def every_release(
     return found
 
 
+@pytest.fixture
+def many_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many new draws that a prediction is within 0.04 of the mean: four standard errors."""
+    monkeypatch.setattr(attributes, "REDRAWN", 600)
+
+
 def pooled_by_hand(
     attribute: Any, true: list[str], said: list[str], groups: list[int], share: Fraction
 ) -> Fraction:
@@ -104,28 +111,26 @@ PEOPLE: dict[str, list[Any]] = {
 }
 
 
-def test_pooling_is_that_of_an_exhaustive_search_and_its_mean_is_predicted() -> None:
+def test_pooling_is_that_of_an_exhaustive_search_and_its_mean_is_predicted(
+    many_draws: None,
+) -> None:
     plan = sv.Plan([JOB], keep=["home"], name="small")
     true, homes = PEOPLE["job"], PEOPLE["home"]
     share = agreement_by_hand(true, homes)
-    mean = equal = single = Fraction(0)
+    mean = Fraction(0)
     for number, (weight, said) in enumerate(every_release(JOB, true)):
         hits = pooled_by_hand(JOB, true, said, homes, share)
         mean += weight * hits
-        equal += weight * pooled_by_hand(JOB, true, said, homes, Fraction(1))
-        single += weight * pooled_by_hand(JOB, true, said, list(range(5)), Fraction(1))
-        if number % 40 == 0:
+        if number % 120 == 0:
             [found] = sv.audit(PEOPLE, sv.Release({"job": said, "home": homes}, plan)).pooled
             assert found.rate.observed == pytest.approx(float(hits))
             assert found.agreement == pytest.approx(float(share))
     [found] = sv.audit(PEOPLE, sv.Release({"job": true, "home": homes}, plan)).pooled
-    # 3^5 releases: each of them was looked at, so the prediction is exact.
-    assert found.rate.predicted == pytest.approx(float(mean), abs=1e-12)
-    assert found.all_share.predicted == pytest.approx(float(equal), abs=1e-12)
-    assert float(equal) <= found.bound + 1e-12
+    assert found.rate.predicted == pytest.approx(float(mean), abs=0.04)
+    assert float(mean) <= found.bound + 1e-12
 
 
-def test_noise_that_a_unit_shares_counts_once() -> None:
+def test_noise_that_a_unit_shares_counts_once(many_draws: None) -> None:
     homes = [1, 1, 1, 2, 2, 3]
     roofs = ["a", "a", "a", "b", "b", "c"]
     attribute = sv.Categorical("roof", ["a", "b", "c"], RR, keep=Fraction(3, 5), unit="home")
@@ -135,12 +140,12 @@ def test_noise_that_a_unit_shares_counts_once() -> None:
         mean += weight * pooled_by_hand(attribute, roofs, said, list(range(6)), Fraction(1))
     table = {"roof": roofs, "home": homes}
     [found] = sv.audit(table, sv.Release(table, plan)).pooled
-    assert found.rate.predicted == pytest.approx(float(mean), abs=1e-12)
+    assert found.rate.predicted == pytest.approx(float(mean), abs=0.06)
     assert found.rate.observed == found.single
     assert not found.beats_reported_value
 
 
-def test_two_releases_are_two_reported_values() -> None:
+def test_two_releases_are_two_reported_values(many_draws: None) -> None:
     plan = sv.Plan([SEX], name="twice")
     true = ["F", "M", "M", "F"]
     one, two = ["F", "M", "F", "F"], ["F", "M", "M", "M"]
@@ -159,7 +164,7 @@ def test_two_releases_are_two_reported_values() -> None:
                      true[i]) / 4
         for w, a in every_release(SEX, true) for v, b in every_release(SEX, true) for i in range(4)
     )  # fmt: skip
-    assert found.rate.predicted == pytest.approx(float(mean), abs=1e-12)
+    assert found.rate.predicted == pytest.approx(float(mean), abs=0.04)
 
 
 def test_releases_by_ids_under_one_key_add_nothing_and_others_do() -> None:
@@ -248,7 +253,7 @@ PLAN = sv.Plan([SEX, JOB], keep=["age", "town"], name="few")
 def scenario_by_hand(
     said: dict[str, list[Any]], knows: dict[str, int], wants: list[str]
 ) -> list[Fraction]:
-    """Found first, among five, without each known column, and each wanted column."""
+    """Found first, among five, and each wanted column."""
     laws = ("sex", "job")
 
     def score(target: int, row: int, known: list[str]) -> Fraction:
@@ -262,14 +267,11 @@ def scenario_by_hand(
                 found *= FEW[column][target] == FEW[column][row]
         return found
 
-    totals = [Fraction(0)] * (2 + len(knows) + len(wants))
+    totals = [Fraction(0)] * (2 + len(wants))
     for target in range(4):
         scores = [score(target, row, list(knows)) for row in range(4)]
         totals[0] += place(scores, target, 1)
         totals[1] += place(scores, target, 5)
-        for i, left in enumerate(knows):
-            rest = [column for column in knows if column != left]
-            totals[2 + i] += place([score(target, row, rest) for row in range(4)], target, 1)
         for i, column in enumerate(wants):
             odds: dict[Any, Fraction] = {}
             for value in sorted(set(FEW[column])):
@@ -281,7 +283,7 @@ def scenario_by_hand(
                     odds[value] = sum(
                         (scores[r] for r in range(4) if FEW[column][r] == value), Fraction(0)
                     )
-            totals[2 + len(knows) + i] += best(odds, FEW[column][target])
+            totals[2 + i] += best(odds, FEW[column][target])
     return [total / 4 for total in totals]
 
 
@@ -295,13 +297,13 @@ def scenario_by_hand(
     ],
 )
 def test_scenarios_are_those_of_an_exhaustive_search(
-    knows: dict[str, int], wants: list[str]
+    knows: dict[str, int], wants: list[str], many_draws: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def numbers(found: Scenario, name: str) -> list[float]:
         rates = [found.first, found.five, *found.disclosed]
         return [getattr(rate, name) for rate in rates]
 
-    mean = [Fraction(0)] * (2 + len(knows) + len(wants))
+    mean = [Fraction(0)] * (2 + len(wants))
     used = {*knows, *wants}
     # What nobody asks for does not matter, so it need not be varied.
     sexes = every_release(SEX, FEW["sex"]) if "sex" in used else [(Fraction(1), FEW["sex"])]
@@ -313,16 +315,12 @@ def test_scenarios_are_those_of_an_exhaustive_search(
             continue
         released = {"sex": sex, "job": job, "age": FEW["age"], "town": FEW["town"]}
         asked = knows if any(knows.values()) else list(knows)
-        [found] = sv.audit(FEW, sv.Release(released, PLAN), knows=asked, wants=wants).scenarios
-        known = len(knows)
-        rates = [*hand[:2], *hand[2 + known :]]
-        assert numbers(found, "observed") == pytest.approx([float(x) for x in rates])
-        lost = [float(hand[0] - each) for each in hand[2 : 2 + known]]
-        assert found.contributions == pytest.approx(lost)
-    # At most 6^4 releases: each of them was looked at, so the prediction is exact.
+        with monkeypatch.context() as few:
+            few.setattr(attributes, "REDRAWN", 1)
+            [found] = sv.audit(FEW, sv.Release(released, PLAN), knows=asked, wants=wants).scenarios
+        assert numbers(found, "observed") == pytest.approx([float(x) for x in hand])
     [found] = sv.audit(FEW, sv.Release(FEW, PLAN), knows=knows, wants=wants).scenarios
-    rates = [*mean[:2], *mean[2 + len(knows) :]]
-    assert numbers(found, "predicted") == pytest.approx([float(x) for x in rates], abs=1e-12)
+    assert numbers(found, "predicted") == pytest.approx([float(x) for x in mean], abs=0.04)
 
 
 def test_columns_of_one_joint_attribute_are_compared_together() -> None:
@@ -413,7 +411,7 @@ def test_findings_do_not_depend_on_the_type_of_a_column() -> None:
     assert other.pooled == found.pooled
 
 
-def test_a_shuffled_release_is_paired_by_columns_or_only_predicted() -> None:
+def test_a_shuffled_release_is_paired_by_columns_or_drawn_again() -> None:
     draw = np.random.default_rng(5)
     table: dict[str, Any] = {
         "job": np.array(list("abc"))[draw.integers(0, 3, 2000)],
@@ -431,16 +429,63 @@ def test_a_shuffled_release_is_paired_by_columns_or_only_predicted() -> None:
     release = less.protect(table, shuffle=True)
     only = sv.audit(table, release, targets=100, knows=["age"], wants=["job"])
     assert only.matched == "nothing"
-    assert "All rates are predicted" in only.notes[0]
+    assert "All rates are of a new draw" in only.notes[0]
     exact = sv.audit(table, less.protect(table), targets=100).guesses[0].rate.predicted
-    assert only.guesses[0].rate.observed == exact
-    assert only.scenarios[0].disclosed[0].observed == only.scenarios[0].disclosed[0].predicted
+    assert only.guesses[0].rate.predicted == exact
+    for each in (only.guesses[0].rate, only.linkages[0].first, only.scenarios[0].disclosed[0]):
+        # Of one draw, and so with an interval.
+        assert each.low < each.observed < each.high
+    assert only.guesses[0].rate.agrees
     assert not only.neighbours
     assert str(only)
     assert only.to_html()
     other = {**release.data, "age": np.zeros(2000, int)}
     with pytest.raises(ValueError, match="column `age`: must hold the same values in `original`"):
         sv.audit(table, sv.Release(other, less), shuffled=True)
+
+
+def test_shuffling_hides_no_attack_on_numbers() -> None:
+    """A release with permuted numbers fails or passes as its trial without a shuffle does."""
+    draw = np.random.default_rng(8)
+    table = {
+        "income": draw.lognormal(10, 1, 500),
+        "job": np.array(list("abc"))[draw.integers(0, 3, 500)],
+    }
+    plan = sv.Plan([sv.Numeric("income", "k_anonymous", k=5), JOB], name="numbers")
+    plain, mixed = (sv.audit(table, plan.protect(table, shuffle=each)) for each in (False, True))
+    assert mixed.matched == "nothing"
+    for found in (plain, mixed):
+        assert "numbers" in {each.kind for each in found.above(0.5)}
+        assert {link.attack for link in found.linkages} == {"protected columns", "by distance"}
+    assert mixed.disclosures[2].rate.observed == plain.disclosures[2].rate.observed == 1.0
+    other = {**table, "income": table["income"] * 2}
+    with pytest.raises(ValueError, match="column `income`: must hold the numbers of `original`"):
+        sv.audit(other, plan.protect(table, shuffle=True))
+
+
+def test_people_with_several_rows_share_their_noise_in_a_new_draw() -> None:
+    table = {"job": ["a", "b", "c"] * 200, "id": [i // 6 * 3 + i % 3 for i in range(600)]}
+    plan = sv.Plan([JOB], name="ids")
+    ids = sv.Wave("id", after="first", max_rows=2)
+    found = sv.audit(table, plan.protect(table, key=own_key(), ids=ids, shuffle=True))
+    assert found.matched == "nothing"
+    assert found.guesses[0].rate.agrees
+
+
+def test_findings_are_grouped_by_the_risks_of_the_law() -> None:
+    table = {"sex": ["F", "M"] * 20, "title": ["Ms", "Mr"] * 20}
+    plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
+    found = sv.audit(table, plan.protect(table))
+    assert found.risks == {"singling out": 0.0, "linkability": None, "inference": 1.0}
+    assert [each.risk for each in found.findings] == ["inference", "inference"]
+    text, page = str(found), found.to_html()
+    for said in (
+        "Singling out: no attack beats chance",
+        "Linkability: not tried",
+        "Inference: the best attack succeeds 100 percentage points above chance",
+    ):
+        assert said in text
+        assert said in page
 
 
 def test_a_shuffled_release_of_another_file_is_refused() -> None:

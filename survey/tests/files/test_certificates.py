@@ -16,7 +16,6 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING
 from bistochastic_survey.wording import up
 from cli.test_cli_protect import KEY, Folder, people, plan_of, write_csv
@@ -80,7 +79,6 @@ def test_a_pause_between_renames_does_not_mix_two_runs(
 
     def start(own: str, source: str) -> subprocess.Popen[bytes]:
         options = ["--plan", folder.path / "plan.toml", "--certificate", tmp_path / beside]
-        options += ["--max-line-ends", 1]
         outs = [tmp_path / out for out in ("out.csv", *more)]
         words = [tmp_path, own, "protect", tmp_path / source, *outs, *options]
         command = [sys.executable, "-c", PAUSED, *map(str, words)]
@@ -195,8 +193,7 @@ def _cells(path: Path, plan: sv.Plan) -> pa.Table:
     from bistochastic_survey.files.formats import open_source
     from bistochastic_survey.files.protect import kinds
 
-    dialect = Dialect.of(max_line_ends=1)
-    source = open_source(path, "in", {**kinds(plan), "income": "number"}, dialect=dialect)
+    source = open_source(path, "in", {**kinds(plan), "income": "number"})
     try:
         table = pa.Table.from_batches(list(source.batches()))
     finally:

@@ -81,10 +81,7 @@ class Chain:
             self._category(name, groups)
         self.table["zip"] = [rng.choice(["01234", "1234", "1", "007"]) for _ in range(self.rows)]
         self.table["weight"] = [self._decimal(rng.randint(1, 999), 2) for _ in range(self.rows)]
-        self.lines = rng.choice([0, 0, 2])
         self.table["note"] = [rng.choice([*_TEXTS, None]) for _ in range(self.rows)]
-        if self.lines:
-            self.table["note"][rng.randrange(self.rows)] = rng.choice(["a\nb", "a\r\nb\rc", "\n"])
         if rng.random() < 0.4:
             self._numeric()
         self.gone = ["note"] if rng.random() < 0.4 else []
@@ -162,12 +159,8 @@ class Chain:
         return str(self.folder / name)
 
     @property
-    def lined(self) -> list[str]:
-        return [*self.dialect.words, "--max-line-ends", str(self.lines)]
-
-    @property
     def read(self) -> list[str]:
-        return [*self.lined, "--encoding", self.dialect.encoding]
+        return [*self.dialect.words, "--encoding", self.dialect.encoding]
 
     def commands(self) -> list[list[str]]:
         read, source, plan = self.read, self.path("in.csv"), ["--plan", self.path("plan.toml")]
@@ -198,7 +191,7 @@ class Chain:
             case "open":
                 fields[rng.randrange(width)] = f'"{_SECRET}'
             case "line":
-                fields[protected] = f'"{_SECRET}{dialect.end * (self.lines + 1)}"'
+                fields[protected] = f'"{_SECRET}{dialect.end}"'
             case "few":
                 fields = [*fields[2:], _SECRET]
             case "many":
@@ -268,7 +261,8 @@ class Chain:
 
     def _ask(self, out: str, column: str, *more: str) -> list[dict[str, Any]]:
         by = self.rng.choice([_quoted(column), column])
-        words = ["--plan", self.path("plan.toml"), "--by", by, "--population", "fixed", *self.lined]
+        words = ["--plan", self.path("plan.toml"), "--by", by, "--population", "fixed"]
+        words += self.dialect.words
         told = self.run("estimate", self.path(out), *words, "--format", "json", *more)
         cells: list[dict[str, Any]] = json.loads(told)["cells"]
         return cells

@@ -257,6 +257,9 @@ DRAW: dict[str, Callable[[Scene], str]] = {
         [files.exchanged(s.rng, f"{s.matrix()}.to_json()"), plans.text(s.rng)]
     ),
     "balance.array": lambda s: matrices.table(s.rng, s.size),
+    "Channel.matrix": lambda s: f"np.eye({min(s.size, 60)})",
+    **dict.fromkeys(("forced", "unrelated", "kuk"), _of("[0.2, 0.5]", "[Fraction(1, 3), 0]")),
+    **dict.fromkeys(("warner", "sensitivity", "specificity"), _of("0.9", "0", "Fraction(1, 3)")),
     "i": lambda s: "0",
     "j": lambda s: str(s.size - 1),
     "weights": lambda s: repr(matrices.floats(s.rng, s.many)),

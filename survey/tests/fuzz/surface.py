@@ -28,6 +28,7 @@ _PARTS = {name: f"{name.lower()}s[0]" for name in _PLURALS} | {
 # One valid object of each class that has methods, as source code.
 MAKERS: dict[str, Callable[[Scene], str]] = {
     "Matrix": lambda s: s.matrix(),
+    "Channel": lambda s: f"bs.Channel(forced=[0.6 / {min(s.size, 60)}] * {min(s.size, 60)})",
     "Blocks": lambda s: "bs.backend.Blocks(2, False)",
     "Column": column,
     "Ids": lambda s: f"bs.backend.Ids({ids(s)})",
@@ -134,6 +135,7 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
 FOR_TOOLS = ("choose", "estimate", "measures", "structure")
 # Classes that callers make, by the module that they call.
 MADE = {
+    "bs": ("Channel",),
     "backend": ("Blocks", "Column", "Ids", "Rows", "RowsPerId"),
     "sv": (
         "Binned", "Categorical", "Design", "Joint", "Ledger", "Numeric", "Plan", "Release", "Wave",
@@ -228,7 +230,7 @@ def targets() -> tuple[Target, ...]:
     for owner, cls in classes().items():
         found += _members(owner, cls)
     for owner, names in MADE.items():
-        module = sv if owner == "sv" else getattr(bs, owner)
+        module = {"bs": bs, "sv": sv}.get(owner) or getattr(bs, owner)
         made = [(name, inspect.signature(getattr(module, name))) for name in names]
         found += [Target(owner, name, "function", signature) for name, signature in made]
     found.append(Target("sv", "cli", "terminal", _NOTHING))

@@ -160,7 +160,6 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "separator": _one(",", ";", "tab", "|", "\\t"),
     "encoding": _one("utf-8", "latin-1", "cp1252", "utf-16", "utf-8-sig"),
     "decimal": _one(".", ","),
-    "max_line_ends": _one("0", "1", "9"),
     "confidence": _one("0.95", "0", "0.5"),
     "design_effect": _one("1", "2.5", "0.4"),
     "seed": _one("0", "7", "-1"),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::draw::randomize::{Addresses, randomize};
-use crate::law::battery::response;
+use crate::law::examples::response;
 
 /// A table of codes of one byte with strata, and of eight bytes with missing rows.
 struct Held {

@@ -1,27 +1,6 @@
-//! What is read off whole matrices: the single lines, metric privacy, plain arrays. Bits, beta and epsilon are part of a law: [`law`](crate::law).
+//! Metric privacy of a table of doubles.
 
-pub mod survey;
-
-use crate::error::Result;
-use crate::number::bits::max_bits;
-use crate::number::dd::Dd;
-use crate::number::entropy;
 use crate::system::pool;
-
-/// `-sum of p log2 p / size` of a plain array in row-major order.
-///
-/// # Errors
-/// An entry that is not a non-negative number; a row or column whose sum is off by more than 1e-9.
-pub fn array_entropy_rate(array: &[f64], size: usize) -> Result<f64> {
-    let (rows, _) = entropy::scan_bistochastic(array, size)?;
-    let total = rows
-        .iter()
-        .fold(Dd::ZERO, |sum, r| sum + Dd::from(r.entropy));
-    // The vectorised sum may leave a hair of the wrong sign or above the maximum.
-    Ok((total / Dd::from(size as f64))
-        .hi
-        .clamp(0.0, max_bits(size as u64)))
-}
 
 /// The metric epsilon of a table of probabilities: the least e with
 /// `ln p_uv - ln p_wv <= e cost(u, w)` for all u, w, v. Costs of 0 between different rows make it infinite.
