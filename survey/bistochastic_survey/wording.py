@@ -70,7 +70,7 @@ def shown(name: object) -> str:
 def meant(name: object, known: Iterable[str]) -> str:
     """Suggest the known name that is closest, at the end of a sentence; nothing if none is."""
     found = get_close_matches(str(name), known, 1)
-    return f": did you mean `{shown(found[0])}`?" if found else ""
+    return f", did you mean {shown(found[0])}?" if found else ""
 
 
 def prefix(columns: Iterable[str]) -> str:

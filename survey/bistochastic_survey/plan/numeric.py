@@ -22,7 +22,7 @@ from bistochastic_survey.plan.attributes import (
 )
 from bistochastic_survey.plan.binned import clipped
 from bistochastic_survey.release.columns import WholeColumn
-from bistochastic_survey.wording import about, down, shown
+from bistochastic_survey.wording import about, shown
 
 Given = Mapping[str, object]
 
@@ -136,26 +136,6 @@ class Numeric(WholeColumn):
         if k is not None:
             return bs.uniform(int(k)).entropy_rate
         return self._matrix_for(self.min_group).entropy_rate
-
-    def _repr_html_(self) -> str:
-        from bistochastic_survey.pages import render
-        from bistochastic_survey.plan.definitions import measures
-        from bistochastic_survey.plan.published import certain
-
-        average, found = self.how == "average", measures(self).beta
-        beta = "needs a number of records: for_records(n)" if found is None else down(found)
-        moved = "values are exchanged between records"
-        if certain(self):
-            moved = "published unchanged: nothing is hidden"
-        pairs = [
-            ("how", "class means" if average else moved),
-            ("order", "as in the file" if self.order is None else "by rank"),
-            ("family", self._drawn),
-            ("records", "not known yet" if self.matrix is None else f"{self.matrix.size:,}"),
-            ("beta", "none, as class means hold no noise" if average else beta),
-            ("epsilon", "inf"),
-        ]
-        return render("notebook", caption=f"Numeric {shown(self.column)}", pairs=pairs)
 
     @property
     def _drawn(self) -> str:
