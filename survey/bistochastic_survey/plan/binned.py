@@ -34,7 +34,6 @@ Ends = tuple[Break | None, Break | None]
 
 # Classes, and numbers inside all classes.
 _CLASSES, _NUMBERS = 1 << 20, 1 << 24
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 @dataclass(frozen=True)
@@ -45,29 +44,12 @@ class Bins:
     open: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        breaks: object = None,
-        width: object = None,
-        low: object = None,
-        high: object = None,
-        open: object = (),
-    ) -> Bins:
-        """Breaks, or classes of equal width, as a caller gave them."""
-        said = [n for n, x in (("width", width), ("low", low), ("high", high)) if x is not None]
-        if (breaks is None) == (not said) or (said and len(said) < 3):
-            must = "be given, or width, low and high"
-            got = [*["breaks"] * (breaks is not None), *said]
-            raise RefusedType("breaks", must, " and ".join(got) or "none")
-        if breaks is not None:
-            if isinstance(breaks, str | bytes):
-                raise RefusedType("breaks", "be a list of numbers or dates", "str")
-            listed = checks.items("breaks", "be a list of numbers or dates", breaks)
-            found = [_break("breaks", x) for x in listed]
-        elif isinstance(width, str):
-            found = _periods(checks.one_of("width", width, tuple(_MONTHS)), low, high)
-        else:
-            found = _steps(width, _break("low", low), _break("high", high))
+    def of(cls, breaks: object, open: object = ()) -> Bins:
+        """Read breaks as a caller gave them."""
+        must = "be a list of numbers or dates"
+        if breaks is None or isinstance(breaks, str | bytes):
+            raise RefusedType("breaks", must, "none" if breaks is None else "str")
+        found = [_break("breaks", x) for x in checks.items("breaks", must, breaks)]
         if len({isinstance(x, date) for x in found}) > 1:
             raise RefusedType("breaks", "be all numbers or all dates", "both")
         given = () if isinstance(open, str) else open
@@ -219,11 +201,10 @@ class Binned(Categorical, BinnedFields):
     Unlike :class:`Numeric`, every record is randomized by itself: epsilon is finite, and a binned
     column can be protected in batches, on engines, by ids and on clients.
 
-    ``breaks`` are the ends of the classes, ``[low, high)``, the last one closed. In their place,
-    ``width``, ``low`` and ``high`` make classes of equal width; for dates without a time zone
-    ``width`` is ``"month"``, ``"quarter"`` or ``"year"``, and ``high`` is the day after the last
-    class. ``open=("low", "high")`` adds classes beyond the breaks; other values outside raise an
-    error. ``top`` and ``bottom`` replace larger and smaller values first. Give the matrix as for
+    ``breaks`` are the ends of the classes, ``[low, high)``: numbers, of which the last class is
+    closed, or dates without a time zone. ``range(0, 101, 5)`` makes classes of equal width.
+    ``open=("low", "high")`` adds classes beyond the breaks; other values outside raise an error.
+    ``top`` and ``bottom`` replace larger and smaller values first. Give the matrix as for
     :class:`Categorical`. At a given beta, ordinal families such as ``"geometric"`` prefer classes
     that are near; at a given epsilon and few classes, ``"randomized_response"`` is nearer.
 
@@ -254,12 +235,9 @@ class Binned(Categorical, BinnedFields):
     def __init__(
         self,
         column: str,
-        breaks: Iterable[object] | None = None,
+        breaks: Iterable[object],
         family: Family | None = None,
         *,
-        width: object = None,
-        low: object = None,
-        high: object = None,
         open: Iterable[str] = (),
         output: Literal["interval", "midpoint", "number"] = "interval",
         step: float | None = None,
@@ -274,7 +252,7 @@ class Binned(Categorical, BinnedFields):
     ) -> None:
         name = named("column", column)
         with about([name]):
-            bins = Bins.of(breaks, width, low, high, open)
+            bins = Bins.of(breaks, open)
             held = check_fields(
                 (name,), (Labels(bins.names, "text"),), family, parameters, matrix=matrix,
                 missing=missing, groups=groups, unit=unit,
@@ -414,38 +392,6 @@ def _break(name: str, given: object) -> Break:
         if abs(whole) > 2**53:
             raise Refused(name, "be at most 2^53 in magnitude", whole)
     return whole if whole == number and abs(number) <= 2**53 else number
-
-
-def _steps(width: object, low: Break, high: Break) -> list[Break]:
-    """Classes of equal width."""
-    size = _break("width", width)
-    if any(isinstance(x, date) for x in (size, low, high)):
-        raise RefusedType("width", "be month, quarter or year for dates", "a number")
-    start, end, step = (_exact(x) for x in (low, high, size))
-    if not (step > 0 and end > start):
-        got = f"width {_spell(size)} from {_spell(low)} to {_spell(high)}"
-        raise Refused("width", "be positive, and low below high", got)
-    many = (end - start) / step
-    if many.denominator != 1 or many > _CLASSES:
-        must = "divide the range from low to high, 2^20 times at most"
-        raise Refused("width", must, f"{float(many):g} classes")
-    found = [start + i * step for i in range(int(many) + 1)]
-    return [int(x) if x.denominator == 1 else float(x) for x in found]
-
-
-def _periods(width: str, low: object, high: object) -> list[Break]:
-    """Return the first days of months, quarters or years."""
-    ends = [_break(name, x) for name, x in (("low", low), ("high", high))]
-    months = _MONTHS[width]
-    places = []
-    for name, day in zip(("low", "high"), ends, strict=True):
-        if not isinstance(day, date) or day.day != 1 or (day.month - 1) % months:
-            raise Refused(name, f"be the first day of a {width}", _spell(day))
-        places.append(12 * day.year + day.month - 1)
-    if not places[0] < places[1]:
-        raise Refused("low", "be before high", f"{ends[0]} and {ends[1]}")
-    return [date(m // 12, m % 12 + 1, 1)
-            for m in range(places[0], places[1] + 1, months)]  # fmt: skip
 
 
 def _exact(x: Break) -> Fraction:

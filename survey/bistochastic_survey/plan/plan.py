@@ -170,38 +170,37 @@ class Plan(PlanFields):
         beta: float | None = None,
         epsilon: float | None = None,
         truthfulness: float | None = None,
-        min_beta: float | None = None,
         categories_from_data: bool = False,
         codebook: object = None,
         ordinal: Iterable[str] = (),
         numeric: Iterable[str] | Literal["*"] = (),
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
-        missing: Missing | Mapping[str, Missing] = "raise",
+        missing: Missing = "raise",
         name: str = "plan",
     ) -> Plan:
         """Write a first plan from names, types and declared categories. Review its :meth:`preview`.
 
         ``schema`` is a DataFrame, or only a schema: a pyarrow or polars schema, a DuckDB relation,
         a dict of columns and their categories, or the path of a codebook (CSV with ``column`` and
-        ``category``, TOML, a Table Schema as JSON, or an SPSS, Stata or SAS file, of which the
-        labels are read). ``codebook`` adds categories to a DataFrame.
+        ``category``, TOML, or an SPSS, Stata or SAS file, of which the labels are read).
+        ``codebook`` adds categories to a DataFrame.
 
         The categories of an Enum (polars, DuckDB), of booleans and of a codebook are declared.
         Strings, a Categorical and an Arrow dictionary list only categories that happen to occur.
         They are read only with ``categories_from_data=True``, and plan and certificate then say so.
 
-        Categories get randomized response. Each column reaches ``beta``, or ``min_beta`` if that is
-        larger. Instead of beta you can request ``epsilon``, which no matrix then exceeds, or
-        ``truthfulness``, the probability that a reported value is the true one. With both,
-        ``epsilon`` is for the categories and ``beta`` for the columns of ``numeric``.
+        Categories get randomized response. Each column reaches ``beta``. Instead you can request
+        ``epsilon``, which no matrix then exceeds, or ``truthfulness``, the probability that a
+        reported value is the true one. With both, ``epsilon`` is for the categories and ``beta``
+        for the columns of ``numeric``.
 
         If the order of categories matters, name the column in ``ordinal``: it gets a geometric
         matrix, whose reported values are mostly near the true ones. Its categories must be declared
-        in their order. At the same epsilon, randomized response needs far fewer records: the
-        preview says so. So an ordered categorical of pandas and an ordered Arrow dictionary get a
-        geometric matrix without being named only if you do not request ``epsilon``, and if
-        ``missing`` adds no category, which has no place in an order.
+        in their order. At the same epsilon, randomized response needs far fewer records. So an
+        ordered categorical of pandas and an ordered Arrow dictionary get a geometric matrix without
+        being named only if you do not request ``epsilon``, and if ``missing`` adds no category,
+        which has no place in an order.
 
         Columns of numbers are *undecided*, unless a codebook declares their categories: they may be
         ids, weights or codes, which must not be permuted. List columns to permute between records
@@ -213,9 +212,8 @@ class Plan(PlanFields):
         ``codebook`` that the DataFrame does not have are ignored.
 
         ``missing`` is ``"raise"``, ``"keep"`` or ``"category"`` for all columns of categories, see
-        :class:`Categorical`. A dict sets it by column; other columns raise. Columns of numbers must
-        not have missing values. If a file declares missing codes of a column, they are recoded, and
-        ``"raise"`` becomes ``"category"``.
+        :class:`Categorical`. Columns of numbers must not have missing values. If a file declares
+        missing codes of a column, they are recoded, and ``"raise"`` becomes ``"category"``.
 
         >>> import bistochastic_survey as sv
         >>> plan = sv.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},
@@ -226,10 +224,6 @@ class Plan(PlanFields):
          <Numeric `age`, permute by rank: k_anonymous, beta=0.6>)
         >>> plan.drop
         ('name',)
-        >>> columns = {"sex": ["F", "M"], "smokes": bool}
-        >>> plan = sv.Plan.for_frame(columns, beta=0.6, missing={"smokes": "category"})
-        >>> [attribute.missing for attribute in plan.attributes]
-        ['raise', 'category']
         >>> first = sv.Plan.for_frame({"sex": ["F", "M"], "household": int}, epsilon=1)
         >>> first.undecided, round(first.epsilon, 6)
         (('household',), 1.0)
@@ -244,13 +238,12 @@ class Plan(PlanFields):
         from bistochastic_survey.plan.draft import draft
 
         made = draft(
-            schema, beta=beta, epsilon=epsilon, truthfulness=truthfulness, min_beta=min_beta,
+            schema, beta=beta, epsilon=epsilon, truthfulness=truthfulness,
             categories_from_data=categories_from_data, codebook=codebook, ordinal=ordinal,
             numeric=numeric, keep=keep, drop=drop, missing=missing, name=name,
         )  # fmt: skip
-        for does, told in (("leaves columns out", made.left_out), ("finds blanks", made.blanks)):
-            for sentence in told:
-                warnings.warn(f"`for_frame` {does}: {sentence}", UserWarning, stacklevel=2)
+        for sentence in made.left_out:
+            warnings.warn(f"`for_frame` leaves columns out: {sentence}", UserWarning, stacklevel=2)
         return made.plan
 
     @property

@@ -261,14 +261,12 @@ _COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit", "paddi
 
 
 def _read_binned(here: Here) -> Binned:
-    ends = ("breaks", "width", "low", "high")
-    plain = (*ends, "open", "output", "step", "bottom", "top", "representatives")
-    here.keys(("kind", "column"), (*_COMMON[:3], "unit", *plain))
+    plain = ("open", "output", "step", "bottom", "top", "representatives")
+    here.keys(("kind", "column", "breaks"), (*_COMMON[:3], "unit", *plain))
     column = here["column"].text()
     with about([column]):
         given = _given(here, dict.fromkeys(plain, _brk))
-        breaks = {name: given.pop(name, None) for name in ends}
-        bins = Bins.of(**breaks, open=given.get("open", ()))
+        bins = Bins.of(_brk(here["breaks"]), given.get("open", ()))
         given |= _given(here, {"missing": _missing})
         size = len(bins.names) + (given.get("missing") == "category")
         return Binned(column, bins.breaks, **given, **_law(here, size))
@@ -454,27 +452,19 @@ def from_toml(kind: type[P], text: str) -> P:
 # The comment below the columns that are undecided.
 _CHOICES = """\
 # The columns in `undecided` hold numbers, and nothing says what these are. They may be ids, weights
-# or codes. The plan protects nothing until each is deleted there and is decided here:
-# - to permute its numbers between records of similar rank, add
+# or codes. The plan protects nothing until each is deleted there, and is named in `keep` or `drop`
+# or is in an entry of its own. Numbers, permuted between records of similar rank:
 #   [[attributes]]
 #   kind = "numeric"
 #   column = "COLUMN"
 #   family = "k_anonymous"
 #   requested = {beta = BETA}
-# - to protect it as categories, declare them:
+# Codes (kind = "binned" with `breaks` in place of `categories` makes classes of numbers):
 #   [[attributes]]
 #   kind = "categorical"
 #   column = "COLUMN"
 #   categories = [1, 2, 3]
-#   matrix = {family = "randomized_response", requested = {beta = BETA}}
-# - to protect it in classes of numbers, each from its break to below the next:
-#   [[attributes]]
-#   kind = "binned"
-#   column = "COLUMN"
-#   breaks = [0, 18, 65, 120]
-#   matrix = {family = "randomized_response", requested = {epsilon = 2}}
-# - to publish it unchanged, name it in `keep`
-# - to leave it out, name it in `drop`"""
+#   matrix = {family = "randomized_response", requested = {epsilon = 1}}"""
 
 
 def to_toml(plan: Plan) -> str:

@@ -7,7 +7,6 @@ each row has one reported value, however often it is computed.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -22,11 +21,10 @@ from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.attributes import named, names
 from bistochastic_survey.plan.plan import FrameT, Plan
 from bistochastic_survey.release import waves
-from bistochastic_survey.release.addressing import ByIds, drawn_by
+from bistochastic_survey.release.addressing import ByIds
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.certificate_json import MOST
 from bistochastic_survey.release.options import Options
-from bistochastic_survey.release.pipeline import abreast
 from bistochastic_survey.release.run import Run
 from bistochastic_survey.release.units import replaced
 from bistochastic_survey.release.waves import Wave
@@ -34,9 +32,6 @@ from bistochastic_survey.table.arrow_table import declares
 from bistochastic_survey.table.frames import Table, opened
 from bistochastic_survey.table.record_batches import check_schema, id_kind
 from bistochastic_survey.wording import Shown, shown
-
-# The least mean number of rows per batch to process a table in its own batches.
-_SHORT = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -102,22 +97,7 @@ class BatchFunction(Shown):
     def table(self, table: pa.Table) -> Any:
         """Protect a table of pyarrow."""
         self._check(table, "Table")
-        key = self.key.read()
-        pieces = table.to_batches()
-        # Joining the batches would copy columns, but many short batches take longer than that.
-        # Records of a unit are compared within one batch.
-        if 1 < len(pieces) <= table.num_rows // _SHORT and not drawn_by(self.plan):
-            # The error is raised below, for the whole table.
-            with contextlib.suppress(TypeError, ValueError):
-                made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
-                whole = type(table).from_batches(list(made))
-                new = self.plan._protected
-                # The result does not show the batches of the input.
-                names = whole.column_names
-                return opened(whole).made(
-                    {n: whole[n].combine_chunks() if n in new else None for n in names}, None
-                )
-        return self._protected(opened(table), key)
+        return self._protected(opened(table), self.key.read())
 
     def frame(self, frame: FrameT) -> FrameT:
         """Protect a table of any library that ``protect`` accepts; the result has the same type.

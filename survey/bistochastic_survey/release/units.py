@@ -88,9 +88,7 @@ class Met:
         else:
             assert ids.hashes is not None
             words = np.ascontiguousarray(ids.hashes[:, :8]).view(np.uint64)[:, 0]
-        rows, lengths = _runs(words, every)
-        every = [values[rows] for values in every]
-        keys, at, which = np.unique(words[rows], return_index=True, return_inverse=True)
+        keys, at, which = np.unique(words, return_index=True, return_inverse=True)
         known = [values[at] for values in every]
         new = np.ones(len(keys), bool)
         for before, values in self._held:
@@ -104,9 +102,9 @@ class Met:
         worst = min(range(len(firsts)), key=firsts.__getitem__, default=0)
         if firsts and firsts[worst] < len(which):
             must = f"be the same in all records of a unit, by `{shown(self._column)}`"
-            many = int(lengths[wrong[worst]].sum())
+            many = int(wrong[worst].sum())
             got = f"{many} row{'s' * (many > 1)} unlike an earlier record of the unit"
-            at_row = row(int(rows[firsts[worst]]), first)
+            at_row = row(firsts[worst], first)
             raise Refused("", must, f"{got}, the first in {at_row}", column=names[worst])
         self._hold(keys[new], [mine[new] for mine in known])
 
@@ -119,16 +117,3 @@ class Met:
             values = [np.concatenate(two)[order] for two in zip(theirs, values, strict=True)]
         if len(keys):
             self._held.append((keys, values))
-
-
-def _runs(words: NDArray[np.uint64], every: Values) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the first row and the length of each run of equal records of one unit.
-
-    A file lists households one after another, so there are fewer runs to sort than rows.
-    """
-    starts = np.ones(len(words), bool)
-    starts[1:] = words[1:] != words[:-1]
-    for values in every:
-        starts[1:] |= values[1:] != values[:-1]
-    rows = np.flatnonzero(starts)
-    return rows, np.diff(rows, append=len(words))
