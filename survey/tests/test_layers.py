@@ -62,7 +62,7 @@ LATE = {
     "plan/preview.py report": _LOOKED,
     "release/certificate.py pages": _LOOKED,
     "release/certificate.py report": _LOOKED,
-    "release/pipeline.py concurrent": _FIRST,
+    "release/protect.py concurrent": _FIRST,
     "release/run.py importlib": _FIRST,
 }
 

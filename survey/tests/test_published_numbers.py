@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import common
 import frequency
 import performance
-import pytest
 
 ROOT = Path(__file__).parents[2]
 

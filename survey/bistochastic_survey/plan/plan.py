@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from bistochastic_survey.plan.preview import Preview
     from bistochastic_survey.progress import Progress
     from bistochastic_survey.release.batch_function import BatchFunction
-    from bistochastic_survey.release.batches import ProtectedBatches
     from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.release.options import EngineOptions, Scannable
+    from bistochastic_survey.release.protect import ProtectedBatches
     from bistochastic_survey.release.release import Release
     from bistochastic_survey.release.responder import PlannedColumn, Responder
     from bistochastic_survey.release.waves import Wave
@@ -541,8 +541,8 @@ class Plan(PlanFields):
         >>> batches.read_all().num_rows, batches.certificate.records
         (3, 3)
         """
-        from bistochastic_survey.release.batches import protect_batches
         from bistochastic_survey.release.options import Options
+        from bistochastic_survey.release.protect import protect_batches
 
         said = Options.of(
             self, key=key, release_name=release_name, ids=ids, unit_pseudonym=unit_pseudonym,
@@ -638,7 +638,7 @@ class Plan(PlanFields):
         ...     out.collect().shape
         (3, 1)
         """
-        from bistochastic_survey.release.engines import on
+        from bistochastic_survey.release.batch_function import on
 
         made = self.batch_function(
             key=key, release_name=release_name, ids=ids, row_columns=row_columns,

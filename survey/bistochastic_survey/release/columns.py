@@ -23,7 +23,7 @@ from bistochastic_survey.wording import Shown, down, prefix, row, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.attributes import Groups
-    from bistochastic_survey.plan.binned import Break, Ends
+    from bistochastic_survey.plan.numeric import Break, Ends
     from bistochastic_survey.table.frames import Codes, Mask
 
 Places = NDArray[np.int64]

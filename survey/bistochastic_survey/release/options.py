@@ -11,8 +11,8 @@ from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.release import units, waves
-from bistochastic_survey.release.addressing import drawn_by
+from bistochastic_survey.release import waves
+from bistochastic_survey.release.certificate_json import drawn_by
 from bistochastic_survey.wording import meant, shown
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
@@ -46,7 +46,7 @@ class Options:
 
     ``shuffle`` is carried out by the function that holds all rows:
     :func:`bistochastic_survey.release.protect.protect`, or what writes the file that a
-    :class:`bistochastic_survey.release.batches.Stream` makes.
+    :class:`bistochastic_survey.release.protect.Stream` makes.
     """
 
     key: Key | None
@@ -82,7 +82,7 @@ class Options:
             raise Refused("key", "be given with ids", "none")
         if held is not None and wave is None and label is None:
             raise Refused("release_name", "name what a key is used for", "none")
-        replaced = units.replaced(plan, unit_pseudonym)
+        replaced = waves.replaced(plan, unit_pseudonym)
         if wave is not None:
             wave._check_plan(plan, label)
         else:

@@ -15,7 +15,7 @@ from bistochastic import Key, KeySource, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
-from bistochastic_survey.plan import file_labels, formats, plan_json
+from bistochastic_survey.plan import file_labels, plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.labels import Labels, like
 from bistochastic_survey.plan.numeric import Attribute
@@ -253,7 +253,7 @@ def responder(
 def _digests(plan: Plan) -> set[str]:
     """Return the digest of a plan, and its digest without ``id_type``, which changes no draw."""
     plain = {name: each for name, each in plan_json.plain(plan).items() if name != "id_type"}
-    return {plan.digest, formats.digest(plain)}
+    return {plan.digest, plan_json.digest_of_plain(plain)}
 
 
 class _Quick:
