@@ -26,14 +26,7 @@ from typing import Any, Literal
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.files.formats import STATISTICAL, open_source
-from bistochastic_survey.plan.attributes import (
-    MISSING,
-    Categorical,
-    Missing,
-    every,
-    named,
-    names,
-)
+from bistochastic_survey.plan.attributes import MISSING, Categorical, Missing, every, named, names
 from bistochastic_survey.plan.labels import Labels, spelled_as
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan

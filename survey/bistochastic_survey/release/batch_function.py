@@ -145,12 +145,7 @@ class BatchFunction(Shown):
         return self._run(table.names, key).piece(table, None)
 
     def certificate(
-        self,
-        *,
-        records: int,
-        engine: str,
-        schema: Any = None,
-        rows_per_id: int | None = None,
+        self, *, records: int, engine: str, schema: Any = None, rows_per_id: int | None = None
     ) -> Certificate:
         """Make the certificate of the release, once the engine has written it.
 

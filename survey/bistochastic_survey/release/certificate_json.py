@@ -152,15 +152,10 @@ def _units(here: Here) -> list[Unit]:
 
 # Fields that came after format 1, in the order in which they are written, last and only if set.
 # Each has a field of the same name in the class.
-LATER: dict[str, Reader] = {
-    "declared_categories": Here.texts,
-    "units": _units,
-}
+LATER: dict[str, Reader] = {"declared_categories": Here.texts, "units": _units}
 # Behind them, and not in the digest.
 BESIDE = ("central", "files")
-LATER_IDS: dict[str, Reader] = {
-    "redrawn_before": Here.texts,
-}
+LATER_IDS: dict[str, Reader] = {"redrawn_before": Here.texts}
 
 
 def later(thing: object, names: dict[str, Reader]) -> Fields:

@@ -163,13 +163,7 @@ class Coded(Shown):
             codes[none] = 0
         return codes, missing
 
-    def _encode(
-        self,
-        table: Table,
-        first: int | None = 0,
-        *,
-        released: bool = False,
-    ) -> Encoded:
+    def _encode(self, table: Table, first: int | None = 0, *, released: bool = False) -> Encoded:
         """Find the codes of all rows; ``ValueError`` or ``TypeError`` if a row has none.
 
         ``first`` is the number of the first row, if the table is a batch of a larger one, and
@@ -377,12 +371,7 @@ def _refuse_missing(column: str, missing: Mask, why: str, first: int | None) -> 
 
 
 def read_clipped(
-    table: Table,
-    name: str,
-    first: int | None,
-    ends: Ends,
-    *,
-    dated: bool = False,
+    table: Table, name: str, first: int | None, ends: Ends, *, dated: bool = False
 ) -> tuple[np.ndarray, Mask | None]:
     """Read numbers or dates of a column, clipped to its ends, and the rows that are missing."""
     try:
