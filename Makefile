@@ -166,7 +166,7 @@ bench: bench-short
 	$(BIN)/python benches/protect.py
 	$(BIN)/python benches/units.py
 	$(BIN)/python benches/audit.py
-	$(BIN)/python benches/report.py
+	$(BIN)/python benches/pages.py
 	$(BIN)/python benches/choose.py
 	$(BIN)/python benches/clients.py
 	$(MAKE) bench-engines
