@@ -30,7 +30,7 @@ BEGIN, END = "<!-- numbers: written by make census -->", "<!-- end of numbers --
 def ways() -> dict[str, list[Any]]:
     def binned(epsilon: float) -> list[Any]:
         return [
-            sv.Binned(name, low=low, high=high, width=width, family="geometric", epsilon=epsilon,
+            sv.Binned(name, range(low, high + 1, width), "geometric", epsilon=epsilon,
                       output="number", step=width / 5)
             for name, (low, high, width) in COLUMNS.items()
         ]  # fmt: skip

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from bistochastic_survey.ledger import Ledger
     from bistochastic_survey.plan.allocate import allocate
     from bistochastic_survey.plan.attributes import Categorical, Joint
-    from bistochastic_survey.plan.binned import Binned
-    from bistochastic_survey.plan.numeric import Numeric
+    from bistochastic_survey.plan.numeric import Binned, Numeric
     from bistochastic_survey.plan.plan import Plan
     from bistochastic_survey.release.certificate import Certificate
     from bistochastic_survey.release.release import Release
@@ -52,8 +51,7 @@ _HOMES = {
     "ledger": ("Ledger",),
     "plan.allocate": ("allocate",),
     "plan.attributes": ("Categorical", "Joint"),
-    "plan.binned": ("Binned",),
-    "plan.numeric": ("Numeric",),
+    "plan.numeric": ("Binned", "Numeric"),
     "plan.plan": ("Plan",),
     "release.certificate": ("Certificate",),
     "release.release": ("Release",),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import meant, shown
 
 # An object of JSON.
 Fields = dict[str, Any]
@@ -126,7 +126,7 @@ class Here:
                 raise self.below(name, None).refuse("be given under one name", got)
             if name not in known and name not in older:
                 must = f"be one of {', '.join(known)}"
-                raise self.below(name, None).refuse(must, "an unknown name")
+                raise self.below(name, None).refuse(must, f"an unknown name{meant(name, known)}")
         for name in needed:
             self[name]
 

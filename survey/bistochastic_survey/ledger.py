@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
 from bistochastic_survey.checks import positive
-from bistochastic_survey.plan import formats
+from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.labels import spelling
 from bistochastic_survey.release.certificate import Certificate
@@ -211,7 +211,7 @@ def _noise(certificate: Certificate, attribute: Coded) -> str | None:
     if certificate.key_fingerprint in (None, "insecure") or ids is None or ids.row_columns:
         return None
     mapped, ends = changes_of(attribute)
-    return formats.digest_of({
+    return plan_json.digest_of({
         "plan": certificate.plan.name,
         "key": certificate.key_fingerprint,
         "ids": [ids.id_column, ids.kind],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import partial
 from html import escape
 from unicodedata import category
@@ -64,6 +65,12 @@ def shown(name: object) -> str:
         # Python does not write integers of thousands of digits.
         text = f"a long {type(name).__name__}"
     return visible(text).replace("`", r"\x60") or "''"
+
+
+def meant(name: object, known: Iterable[str]) -> str:
+    """Suggest the known name that is closest, at the end of a sentence; nothing if none is."""
+    found = get_close_matches(str(name), known, 1)
+    return f", did you mean {shown(found[0])}?" if found else ""
 
 
 def prefix(columns: Iterable[str]) -> str:

@@ -149,3 +149,19 @@ def test_an_accessor_of_pandas(source: bs.KeySource) -> None:
     frame: Any = pd.DataFrame(people())
     found = frame.survey.protect(plan(), key=source, ids="person")
     assert found.to_dict("list") == {n: released(source)[n] for n in ("sex", "town", "x")}
+
+
+def test_a_column_continues_a_wave_and_refuses_new_noise(source: bs.KeySource) -> None:
+    one = plan().column("sex")
+    assert one.column == "sex"
+    table = {"sex": ["F", "M"], "person": [1, 2]}
+    keep = sv.Plan([one.attribute], name=plan().name, drop=["person"])
+    before = keep.protect(table, key=source, ids=sv.Wave("person", after="first"))
+    for after in ("first", plan().digest, before.certificate):
+        found = one.function(key=source, after=after)(["F", "M"], [1, 2])
+        assert found == before.data["sex"]
+    other = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")], name=plan().name).column("sex")
+    for after in (plan().digest, before.certificate):
+        with pytest.raises(ValueError, match="re-randomizes, which spends epsilon again"):
+            other.function(key=source, after=after)
+        other.function(key=source, after=after, redraw=True)

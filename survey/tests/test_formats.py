@@ -18,7 +18,7 @@ import bistochastic as bs
 import bistochastic_survey as sv
 import stored
 from bistochastic_survey.json_fields import OLDER
-from bistochastic_survey.plan import formats, plan_json
+from bistochastic_survey.plan import plan_json
 from bistochastic_survey.release import certificate_json as stored_json
 from folded import waved
 
@@ -83,7 +83,7 @@ def test_a_stored_plan_is_read_and_has_its_digest(name: str) -> None:
     made = stored.PLANS[name]()
     assert made == plan
     assert made.digest == plan.digest
-    assert formats.format_1(json.loads(plan.to_json())) == json.loads(text)
+    assert plan_json.format_1(json.loads(plan.to_json())) == json.loads(text)
     assert sv.Plan.from_toml(plan.to_toml()).digest == plan.digest
 
 
@@ -157,8 +157,8 @@ def test_the_page_on_formats_names_all_that_changed() -> None:
         pytest.skip("runs in a checkout")
     words = page.read_text()
     renames = [
-        *formats.FIELDS.items(),
-        *(pair for v in formats.VALUES.values() for pair in v.items()),
+        *plan_json.FIELDS.items(),
+        *(pair for v in plan_json.VALUES.values() for pair in v.items()),
     ]
     for new, old in renames:
         assert re.search(rf"^\| attribute \| `.*{new}.*` \| `.*{old}.*` \|$", words, re.M), new
@@ -187,8 +187,8 @@ def test_a_digest_survives_renames(name: str) -> None:
     data = json.loads(stored.text("plans", name))
     tomorrow = renamed(data)
     assert tomorrow != data
-    assert json.dumps(formats.format_1(tomorrow)) == json.dumps(data)
-    assert formats.digest(tomorrow) == INDEX["plans"][name]
+    assert json.dumps(plan_json.format_1(tomorrow)) == json.dumps(data)
+    assert plan_json.digest_of_plain(tomorrow) == INDEX["plans"][name]
 
 
 @every_plan
@@ -233,11 +233,11 @@ def test_columns_and_parameters_keep_their_names_and_later_fields_enter_as_they_
         [sv.Categorical("groups", ["raise", "how"], "randomized_response", beta=0.5)],
         name="categories_from_data", keep=["how"],
     )  # fmt: skip
-    data = formats.format_1(json.loads(plan.to_json()))
-    assert formats.format_1(renamed(data)) == data
+    data = plan_json.format_1(json.loads(plan.to_json()))
+    assert plan_json.format_1(renamed(data)) == data
     later = {**renamed(data), "undecided": ["how"]}
-    assert json.dumps(formats.format_1(later)) == json.dumps({**data, "undecided": ["how"]})
-    assert formats.digest(later) != plan.digest
+    assert json.dumps(plan_json.format_1(later)) == json.dumps({**data, "undecided": ["how"]})
+    assert plan_json.digest_of_plain(later) != plan.digest
 
 
 # Sentences and facts.

@@ -56,17 +56,12 @@ LATE = {
     "ledger.py fcntl": "not on Windows",
     "measures/bits.py decimal": _FIRST,
     "measures/efficiency.py estimate": _ROUND,
-    "plan/numeric.py plan": _ROUND,
-    "plan/numeric.py pages": _LOOKED,
     "plan/plan_json.py tomllib": _FIRST,
     "plan/preview.py pages": _LOOKED,
     "plan/preview.py report": _LOOKED,
     "release/certificate.py pages": _LOOKED,
     "release/certificate.py report": _LOOKED,
-    "release/columns.py plan": _ROUND,
-    "release/columns.py pages": _LOOKED,
-    "release/columns.py report": _LOOKED,
-    "release/pipeline.py concurrent": _FIRST,
+    "release/protect.py concurrent": _FIRST,
     "release/run.py importlib": _FIRST,
 }
 

@@ -29,8 +29,7 @@ from bistochastic_survey.files import atomic
 from bistochastic_survey.json_fields import Here, parsed
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.release.embedded import refuse_other_plan
-from bistochastic_survey.release.release import Release
+from bistochastic_survey.release.release import Release, refuse_other_plan
 from bistochastic_survey.table.frames import Table, opened
 from bistochastic_survey.table.results import opened_rows
 from bistochastic_survey.wording import Shown, shown

@@ -31,8 +31,7 @@ from bistochastic_survey.analysis.responses import (
 )
 from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import named, names
-from bistochastic_survey.plan.binned import Binned
-from bistochastic_survey.plan.numeric import Numeric
+from bistochastic_survey.plan.numeric import Binned, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release

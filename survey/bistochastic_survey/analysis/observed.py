@@ -24,7 +24,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Observed(Shown, Coded):
+class Observed(Coded):
     """A column whose values were randomized or measured elsewhere, with known probabilities.
 
     ``channel`` is a :class:`bistochastic.Channel` over ``categories``, in their order; a

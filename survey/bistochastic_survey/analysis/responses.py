@@ -42,9 +42,8 @@ from bistochastic_survey.analysis.request import (
     refuse_undecided,
 )
 from bistochastic_survey.checks import Array
-from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.plan.labels import key
-from bistochastic_survey.plan.numeric import Numeric
+from bistochastic_survey.plan.numeric import Binned, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.columns import NumericValues
 from bistochastic_survey.release.release import Release

@@ -346,7 +346,7 @@ def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
 def _check_order(original: Path, release: Path, plan: Path | None) -> None:
     """Raise an error if the certificate is next to the original, and not next to the release."""
     from bistochastic_survey.files.open import find_certificate
-    from bistochastic_survey.release.embedded import refuse_other_plan
+    from bistochastic_survey.release.release import refuse_other_plan
 
     if find_certificate(release) is not None:
         return

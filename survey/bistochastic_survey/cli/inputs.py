@@ -73,7 +73,7 @@ def read_own(file: Path, typed: Path | None, name: str = "file") -> tuple[Plan, 
     """Find the plan of a protected file, by its certificate or as typed, and the certificate."""
     from bistochastic_survey.files.formats import check_file
     from bistochastic_survey.files.open import find_certificate
-    from bistochastic_survey.release.embedded import refuse_other_plan
+    from bistochastic_survey.release.release import refuse_other_plan
 
     if typed is None:
         check_file(file, name)

@@ -49,7 +49,7 @@ _ORDER = "the rows are in the order of the original, which can reveal values"
     "--codebook",
     type=FILE,
     metavar="FILE",
-    help="Categories of the columns: CSV with column and category, TOML, a Table Schema, or .sav.",
+    help="Categories of the columns: CSV with column and category, TOML, or .sav.",
 )
 @option("--beta", type=float, help="Beta that every column reaches.")
 @option(
@@ -58,7 +58,7 @@ _ORDER = "the rows are in the order of the original, which can reveal values"
     help="Largest epsilon of a column of categories; --beta is then for --numeric.",
 )
 @option("--truthfulness", type=float, help="Truthful probability, instead of beta.")
-@option("--min-beta", type=float, help="Least beta of each column, if that is larger than --beta.")
+@option("--min-beta", type=float, help="With --check, the least beta of each column.")
 @option(
     "--categories-from-data",
     is_flag=True,
@@ -96,6 +96,7 @@ def _plan(
     drop: Sequence[str],
     beta: float | None,
     epsilon: float | None,
+    min_beta: float | None,
     check: bool,
     as_json: bool,
     dialect: Dialect,
@@ -103,7 +104,7 @@ def _plan(
 ) -> None:
     """Write a first plan for FILE as TOML: what happens to each column.
 
-    FILE is a CSV, Parquet or Arrow file, a Table Schema (JSON), or a file of SPSS, Stata or SAS.
+    FILE is a CSV, Parquet or Arrow file, or a file of SPSS, Stata or SAS.
     Only names and types of columns are read. A column of a CSV file is numeric if all its fields
     are numbers. From SPSS and Stata, value labels become categories, and missing codes are recoded
     as missing. The labels are written into the plan, and leave only from there. A codebook is
@@ -135,9 +136,11 @@ def _plan(
         plan = read_plan(file, "file")
         say_json(plan.preview().to_dict()) if as_json else say(plan.preview())
         plan._refuse_undecided()
-        if (beta, epsilon, options["min_beta"]) != (None, None, None):
-            plan.require(beta=beta, epsilon=epsilon, min_beta=options["min_beta"])
+        if (beta, epsilon, min_beta) != (None, None, None):
+            plan.require(beta=beta, epsilon=epsilon, min_beta=min_beta)
         return
+    if min_beta is not None:
+        raise click.UsageError("Option '--min-beta' needs '--check'.")
     if file is None and codebook is None:
         raise click.UsageError("Missing argument 'FILE', or option '--codebook'.")
     if out is not None and out.suffix.lower() != ".toml":
@@ -145,9 +148,7 @@ def _plan(
     if out is not None and out.exists():
         raise Refused("out", "be a new file", f"one that there is: {shown(out)}")
     columns: list[Column] | None = None
-    if file is not None and file.suffix.lower() == ".json":
-        columns = draft.columns(file, look=False)
-    elif file is not None:
+    if file is not None:
         with closing(open_source(file, "file", dialect=dialect)) as source, watched("reading"):
             columns = columns_in(source, look=categories_from_data)
     book = None if codebook is None else draft.columns(codebook, look=False)
@@ -178,7 +179,7 @@ def _plan(
             raise Refused("out", "be a file to write", error.strerror) from None
         say(f"{made.plan.preview()}\n\nWritten to {shown(out)}")
     # Last, where they are noticed; to stderr if the plan itself goes to stdout.
-    for sentence in (*made.blanks, *made.left_out):
+    for sentence in made.left_out:
         say(in_shell(sentence), err=out is None)
 
 

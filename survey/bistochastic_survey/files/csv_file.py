@@ -30,7 +30,7 @@ from bistochastic_survey.files import csv_numbers
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.csv_numbers import TYPES
 from bistochastic_survey.files.tables import Sink, Source, Typed
-from bistochastic_survey.release.pipeline import abreast
+from bistochastic_survey.release.protect import abreast
 from bistochastic_survey.table.arrow_cells import Cells, is_string, spelled_out
 from bistochastic_survey.table.frames import distinct
 from bistochastic_survey.wording import shown

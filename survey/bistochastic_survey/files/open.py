@@ -22,9 +22,13 @@ from bistochastic_survey.files.formats import check_file, open_source, read_tabl
 from bistochastic_survey.files.protect import digest, kinds
 from bistochastic_survey.files.tables import said
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.release import embedded
 from bistochastic_survey.release.certificate import Certificate
-from bistochastic_survey.release.release import Release
+from bistochastic_survey.release.release import (
+    Release,
+    noted,
+    read_metadata,
+    refuse_other_plan,
+)
 from bistochastic_survey.wording import shown
 
 # Endings of files that have a schema.
@@ -61,7 +65,7 @@ def open(
     certificate = certified(file, "path")
     dialect = Dialect.of(separator, decimal=decimal)
     table = read_table(file, "path", types_of(certificate), dialect=dialect)
-    return Release(embedded.noted(table, certificate), certificate)
+    return Release(noted(table, certificate), certificate)
 
 
 def verify(
@@ -111,7 +115,7 @@ def verify(
         refuse_changed(file, certificate, "path")
     _check_contents(file, certificate, dialect)
     if plan is not None:
-        embedded.refuse_other_plan(plan, certificate.plan)
+        refuse_other_plan(plan, certificate.plan)
     return certificate
 
 
@@ -158,7 +162,7 @@ def _inside(file: Path) -> Certificate | None:
         return None
     source = open_source(file, "file")
     source.close()
-    return embedded.read(source.schema.metadata)
+    return read_metadata(source.schema.metadata)
 
 
 def refuse_changed(file: Path, certificate: Certificate, name: str) -> None:

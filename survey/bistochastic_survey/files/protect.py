@@ -31,12 +31,11 @@ from bistochastic_survey.files.formats import created, ending, open_source
 from bistochastic_survey.files.shuffle import Scatter
 from bistochastic_survey.files.tables import Sink, Source, Typed
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.release.batches import Stream, permuted
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.columns import NumericValues
-from bistochastic_survey.release.embedded import notes
 from bistochastic_survey.release.options import Options
-from bistochastic_survey.release.pipeline import abreast, ahead
+from bistochastic_survey.release.protect import Stream, abreast, ahead, permuted
+from bistochastic_survey.release.release import notes
 from bistochastic_survey.table.frames import opened as as_table
 
 

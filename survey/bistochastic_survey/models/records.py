@@ -29,7 +29,7 @@ from bistochastic_survey.analysis.responses import (
     score_row,
 )
 from bistochastic_survey.checks import Array
-from bistochastic_survey.plan.binned import Binned
+from bistochastic_survey.plan.numeric import Binned
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.results import opened
 

@@ -1,11 +1,10 @@
 """Plans: what happens to each column of a table.
 
-``attributes``, ``binned`` and ``numeric``: what happens to a column; ``plan``: what happens to all
-columns; ``labels``: categories and their codes; ``definitions``: bits, beta and epsilon of all
-columns, and what a publisher requires of them; ``plan_json`` and ``formats``: JSON and TOML;
-``preview``: words and a table; ``published``: what readers learn; ``central``: the epsilon of a
-shuffled file; ``draft``: a plan for a frame;
-``allocate``: epsilon over the columns; ``client``: plans for devices.
+``attributes`` and ``numeric``: what happens to a column; ``plan``: what happens to all columns;
+``labels``: categories and their codes; ``definitions``: bits, beta and epsilon of all columns, and
+what a publisher requires of them; ``plan_json``: JSON and TOML; ``preview``: words and a table;
+``published``: what readers learn; ``central``: the epsilon of a shuffled file; ``draft``: a plan
+for a frame; ``allocate``: epsilon over the columns; ``client``: plans for devices.
 """
 
 from importlib import import_module
@@ -16,10 +15,10 @@ if TYPE_CHECKING:
     from bistochastic_survey.plan.central import Central
     from bistochastic_survey.plan.definitions import Bits, Measures
     from bistochastic_survey.plan.preview import Preview
-    from bistochastic_survey.release.addressing import ByIds, Unit
     from bistochastic_survey.release.batch_function import BatchFunction
-    from bistochastic_survey.release.batches import ProtectedBatches
-    from bistochastic_survey.release.column_function import ColumnFunction, PlannedColumn
+    from bistochastic_survey.release.certificate_json import ByIds, Unit
+    from bistochastic_survey.release.protect import ProtectedBatches
+    from bistochastic_survey.release.responder import ColumnFunction, PlannedColumn
 
 __all__ = [
     "BatchFunction", "Bits", "ByIds", "Central", "ColumnFunction", "Groups", "Measures",
@@ -33,10 +32,10 @@ _HOMES = {
     "plan.central": ("Central",),
     "plan.definitions": ("Bits", "Measures"),
     "plan.preview": ("Preview",),
-    "release.addressing": ("ByIds", "Unit"),
+    "release.certificate_json": ("ByIds", "Unit"),
     "release.batch_function": ("BatchFunction",),
-    "release.batches": ("ProtectedBatches",),
-    "release.column_function": ("ColumnFunction", "PlannedColumn"),
+    "release.protect": ("ProtectedBatches",),
+    "release.responder": ("ColumnFunction", "PlannedColumn"),
 }
 
 

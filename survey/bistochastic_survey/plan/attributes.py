@@ -20,7 +20,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.plan.labels import Label, Labels, padded
 from bistochastic_survey.release.columns import Coded, Missing
-from bistochastic_survey.wording import Shown, about, down, shown
+from bistochastic_survey.wording import Shown, about, down, meant, shown
 
 Given = Mapping[str, object]
 Cells = tuple[tuple[Label | None, ...], ...]
@@ -70,7 +70,8 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
     if not isinstance(family, str):
         raise RefusedType("family", "be the name of one", type(family).__name__)
     if family not in FAMILIES:
-        raise Refused("family", f"be one of {', '.join(FAMILIES)}", shown(family))
+        got = f"{shown(family)}{meant(family, FAMILIES)}"
+        raise Refused("family", f"be one of {', '.join(FAMILIES)}", got)
     given = dict(parameters)
     if "suspicion" in given:
         if "epsilon" in given:
@@ -95,7 +96,7 @@ def _list_parameters(family: str, given: Given) -> tuple[str, ...]:
         if names and name not in names:
             takes = ", ".join(n for n in names if n != "size") or "none"
             must = f"be a parameter of {family} ({takes})"
-            raise RefusedType(shown(name), must, "a name it does not have")
+            raise RefusedType(shown(name), must, f"a name it does not have{meant(name, names)}")
     return names
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import bistochastic as bs
 from bistochastic import Matrix
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.wording import down, prefix, up
+from bistochastic_survey.wording import Shown, down, prefix, up
 
 # If shuffling lowers epsilon by less than this share, the epsilon of one record is stated.
 _LOWER = 0.9
@@ -39,6 +39,9 @@ class Central(NamedTuple):
     delta: float
     epsilon: float
     at_least: float | None
+
+    def _repr_html_(self) -> str:
+        return Shown._repr_html_(self)
 
 
 def central(plan: Plan, records: int) -> Central:

@@ -15,8 +15,8 @@ from typing import Any
 from bistochastic import Matrix, structure
 from bistochastic.errors import Refused
 from bistochastic_survey.plan import file_labels
-from bistochastic_survey.plan.binned import Binned
 from bistochastic_survey.plan.labels import Labels, padded
+from bistochastic_survey.plan.numeric import Binned
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.wording import about, shown

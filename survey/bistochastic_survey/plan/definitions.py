@@ -17,7 +17,7 @@ from bistochastic.errors import GuaranteeError, Refused, RefusedType
 from bistochastic.measures import log2_up
 from bistochastic_survey import checks
 from bistochastic_survey.plan.numeric import Attribute, Numeric
-from bistochastic_survey.wording import Shown, down, exact, prefix, shown, up
+from bistochastic_survey.wording import Shown, down, exact, meant, prefix, shown, up
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.plan import Plan
@@ -247,13 +247,11 @@ def requirement(given: Mapping[str, object]) -> tuple[tuple[str, Any], ...]:
         raise RefusedType("requirement", must, type(given).__name__)
     for name in given:
         if name not in _REQUIRED:
-            raise Refused("requirement", must, f"`{shown(name)}`")
+            raise Refused("requirement", must, f"`{shown(name)}`{meant(name, _REQUIRED)}")
     found = _limits(given, "be a finite number")
     for name, x in found.items():
         if not math.isfinite(x[1] if name == "pooled" else x):
             raise Refused(name, "be a finite number", x)
-    if not found:
-        raise Refused("requirement", must, "none")
     return tuple(found.items())
 
 

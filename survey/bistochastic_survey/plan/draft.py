@@ -11,16 +11,14 @@ out, and the draft says so.
 
 A codebook declares categories. A CSV file has a header with ``column`` and ``category`` and a line
 for each category, in order. A TOML file has a line such as ``sex = ["F", "M"]`` for each column. A
-JSON file is a Table Schema (Frictionless): fields with a type, and categories as
-``constraints.enum`` or ``categories``. A file of SPSS, Stata or SAS has value labels.
+file of SPSS, Stata or SAS has value labels.
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import tomllib
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -28,26 +26,16 @@ from typing import Any, Literal
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.files.formats import STATISTICAL, open_source
-from bistochastic_survey.plan.attributes import (
-    MISSING,
-    Categorical,
-    Missing,
-    every,
-    named,
-    names,
-)
+from bistochastic_survey.plan.attributes import MISSING, Categorical, Missing, every, named, names
 from bistochastic_survey.plan.labels import Labels, spelled_as
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.table.schemas import Column, Holds, columns_of
-from bistochastic_survey.wording import about, prefix, shown
+from bistochastic_survey.wording import about, meant, prefix, shown
 
-ENDINGS = (".csv", ".toml", ".json", *STATISTICAL)
+ENDINGS = (".csv", ".toml", *STATISTICAL)
 _PYTHON: dict[type, Holds] = {float: "numbers", int: "integers", str: "strings"}
-_TYPES: dict[str, Holds] = {
-    "integer": "integers", "year": "integers", "number": "numbers", "string": "strings",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,8 +44,6 @@ class Draft:
 
     plan: Plan
     left_out: tuple[str, ...]
-    blanks: tuple[str, ...] = ()
-    """A sentence about columns whose categories, read from the data, have blanks around them."""
 
 
 def columns(schema: object, *, look: bool) -> list[Column]:
@@ -87,7 +73,6 @@ def draft(
     beta: float | None = None,
     epsilon: float | None = None,
     truthfulness: float | None = None,
-    min_beta: float | None = None,
     categories_from_data: bool = False,
     codebook: object = None,
     ordinal: Iterable[str] = (),
@@ -106,10 +91,9 @@ def draft(
     both = beta is not None and epsilon is not None
     if both and not numeric:
         raise Refused("numeric", "name columns for beta if epsilon is given, too", "none")
-    wanted = _read_target(
-        min_beta, beta=None if both else beta, epsilon=epsilon, truthfulness=truthfulness
-    )
-    of_numbers = _read_target(None, beta=beta) if both else wanted
+    wanted = _read_target(beta=None if both else beta, epsilon=epsilon, truthfulness=truthfulness)
+    of_numbers = _read_target(beta=beta) if both else wanted
+    policy: Any = checks.one_of("missing", missing, MISSING)
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
     kept = () if keep == "*" else keep
@@ -118,13 +102,13 @@ def draft(
         raise Refused("numeric", 'name columns if keep="*"', '"*", too')
     for each in [*ordinal, *permuted, *kept, *drop]:
         if each not in known:
-            cure = "a dict of categories may hold its type, as in {'name': str}"
-            raise Refused("", "be in `schema`", f"none of that name: {cure}", column=each)
+            cure = ": a dict of categories may hold its type, as in {'name': str}"
+            got = f"none of that name{meant(each, known) or cure}"
+            raise Refused("", "be in `schema`", got, column=each)
     for option, listing in (("numeric", permuted), ("keep", kept), ("drop", drop)):
         for each in ordinal:
             if each in listing:
                 raise Refused("", "be named once", f"`ordinal` and `{option}`", column=each)
-    policy = _policies(missing, known, (*kept, *drop))
     attributes: list[Attribute] = []
     undecided: list[str] = []
     left_out: dict[str, list[str]] = {}
@@ -134,7 +118,7 @@ def draft(
         own = _in_its_type(column, declared.get(column.name))
         numbers = own.holds in ("numbers", "integers")
         if column.name in ordinal:
-            own = _in_order(own, policy(column.name))
+            own = _in_order(own, policy)
         elif "epsilon" in wanted:
             # At an epsilon, randomized response gives the better estimates: only if it is asked.
             own = replace(own, ordered=False)
@@ -143,9 +127,6 @@ def draft(
             must = "hold numbers without declared categories to be in `numeric`"
             raise Refused("", must, got, column=column.name)
         if numbers:
-            if not isinstance(missing, str) and policy(column.name) != "raise":
-                must = "be raise for numbers, as they are exchanged among all records"
-                raise Refused("missing", must, policy(column.name), column=column.name)
             if column.name in permuted or numeric == "*":
                 if "epsilon" in of_numbers:
                     must = "be given if numbers are permuted, as their epsilon is infinite"
@@ -154,7 +135,7 @@ def draft(
             else:
                 undecided.append(column.name)
         else:
-            made = _attribute(own, wanted, look, policy(column.name))
+            made = _attribute(own, wanted, look, policy)
             if isinstance(made, str):
                 left_out.setdefault(made, []).append(column.name)
             else:
@@ -173,58 +154,17 @@ def draft(
         column_labels={c.name: c.label for c in leaving if c.label is not None},
         value_labels={c.name: dict(c.texts) for c in leaving if c.texts},
     )  # fmt: skip
-    return Draft(plan, sentences, _warn_of_blanks(attributes))
+    return Draft(plan, sentences)
 
 
-def _read_target(min_beta: object, **asked: object) -> dict[str, Any]:
+def _read_target(**asked: object) -> dict[str, Any]:
     """Read the request for every column: a beta, an epsilon or a truthfulness."""
     given = [name for name, limit in asked.items() if limit is not None]
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise RefusedType("beta", "be given, or epsilon or truthfulness", got)
-    if min_beta is not None and given != ["beta"]:
-        raise RefusedType("min_beta", "be given with beta", given[0])
-    if given == ["truthfulness"]:
-        return {"truthfulness": asked["truthfulness"]}
-    if given == ["epsilon"]:
-        return {"epsilon": checks.limit("epsilon", asked["epsilon"])}
-    wanted = checks.limit("beta", asked["beta"])
-    least = 0.0 if min_beta is None else checks.limit("min_beta", min_beta)
-    return {"beta": max(wanted, least)}
-
-
-def _policies(
-    given: object, known: Container[str], clear: Container[str]
-) -> Callable[[str], Missing]:
-    """Read what happens to missing values, by column; one word is for all columns."""
-    must = "be one of raise, keep and category, or a dict of these by column"
-    if isinstance(given, str):
-        word: Any = checks.one_of("missing", given, MISSING)
-        return lambda _column: word
-    if not hasattr(given, "keys") or not hasattr(given, "__getitem__"):
-        raise RefusedType("missing", must, type(given).__name__)
-    found: dict[str, Any] = {}
-    for key in given.keys():  # noqa: SIM118 - any mapping
-        column = named("missing", key)
-        if column not in known or column in clear:
-            got = "one to keep or drop" if column in clear else "none of that name"
-            raise Refused("missing", "be of a column that is protected", got, column=column)
-        with about([column]):
-            found[column] = checks.one_of("missing", given[key], MISSING)
-    return lambda column: found.get(column, "raise")
-
-
-def _warn_of_blanks(attributes: Sequence[Attribute]) -> tuple[str, ...]:
-    """Warn about categories from the data that have blanks around them."""
-    found = [
-        each.column
-        for each in attributes
-        if isinstance(each, Categorical) and each.categories_from_data
-        if any(isinstance(level, str) and level != level.strip() for level in each.categories)
-    ]
-    if not found:
-        return ()
-    return (f"{prefix(found)}categories that start or end with a blank, as they do in the data",)
+    [name] = given
+    return {name: asked[name] if name == "truthfulness" else checks.limit(name, asked[name])}
 
 
 def _attribute(
@@ -303,8 +243,7 @@ def _read_codebook(path: str | Path) -> list[Column]:
         raise Refused("codebook", "be UTF-8", f"none at byte {error.start}") from None
     except OSError as error:
         raise Refused("codebook", "be a file to read", error.strerror) from None
-    read_as = {".csv": _from_csv, ".toml": _from_toml, ".json": _from_table_schema}
-    columns = read_as[file.suffix.lower()](text)
+    columns = (_from_toml if file.suffix.lower() == ".toml" else _from_csv)(text)
     if not columns:
         raise Refused("codebook", "declare at least one column", "none")
     return columns
@@ -355,24 +294,3 @@ def _from_toml(text: str) -> list[Column]:
     except tomllib.TOMLDecodeError:
         raise Refused("codebook", "be TOML", "something else") from None
     return [_declared(name, levels) for name, levels in data.items()]
-
-
-def _from_table_schema(text: str) -> list[Column]:
-    try:
-        data = json.loads(text)
-        fields = [(field["name"], field) for field in data["fields"]]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        must = "be a Table Schema, with fields that have names"
-        raise Refused("codebook", must, "something else") from None
-    found = []
-    for name, field in fields:
-        levels = (field.get("constraints") or {}).get("enum", field.get("categories"))
-        if levels is not None:
-            found.append(_declared(name, levels))
-        elif field.get("type") == "boolean":
-            found.append(_declared(name, [False, True]))
-        else:
-            kind = str(field.get("type", "any"))
-            holds = _TYPES.get(kind, "something else")
-            found.append(Column(named("codebook", name), holds, shown(kind)))
-    return found

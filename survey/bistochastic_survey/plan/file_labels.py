@@ -9,7 +9,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.labels import Label, Labels
 from bistochastic_survey.plan.numeric import Attribute
-from bistochastic_survey.wording import about, shown
+from bistochastic_survey.wording import about, meant, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,7 +26,10 @@ IdType = Literal["string", "integer", "bytes"]
 
 @dataclass(frozen=True)
 class PlanFields:
-    """The fields of a plan."""
+    """The fields of a plan, named like its arguments, as ``dataclasses.replace`` needs them.
+
+    Three of them are kept as tuples, of which the properties of a plan make dicts.
+    """
 
     attributes: tuple[Attribute, ...]
     name: str
@@ -34,9 +37,9 @@ class PlanFields:
     drop: tuple[str, ...]
     undecided: tuple[str, ...] = ()
     units: tuple[str, ...] | None = None
-    _required: tuple[tuple[str, Any], ...] = ()
-    _column_labels: ColumnLabels = ()
-    _value_labels: ValueLabels = ()
+    requirement: Any = ()
+    column_labels: Any = ()
+    value_labels: Any = ()
     id_type: IdType | None = None
 
 
@@ -95,7 +98,8 @@ def _column(name: str, given: object, known: Collection[str] | None) -> str:
     column = named(name, given)
     if known is not None and column not in known:
         must = "be of columns that the plan names"
-        raise Refused(name, must, f"`{shown(column)}`, which is none of them")
+        got = f"`{shown(column)}`, which is none of them{meant(column, known)}"
+        raise Refused(name, must, got)
     return column
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack, get_args, overload
 
 from bistochastic import Key, KeySource
@@ -16,7 +16,7 @@ from bistochastic_survey.plan import definitions, file_labels, plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint, Missing, every, named, names
 from bistochastic_survey.plan.file_labels import IdType, PlanFields
 from bistochastic_survey.plan.numeric import Attribute, Numeric
-from bistochastic_survey.wording import prefix, shown
+from bistochastic_survey.wording import meant, prefix, shown
 
 if TYPE_CHECKING:
     from datetime import date
@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from bistochastic_survey.plan.preview import Preview
     from bistochastic_survey.progress import Progress
     from bistochastic_survey.release.batch_function import BatchFunction
-    from bistochastic_survey.release.batches import ProtectedBatches
     from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.release.column_function import PlannedColumn
     from bistochastic_survey.release.options import EngineOptions, Scannable
+    from bistochastic_survey.release.protect import ProtectedBatches
     from bistochastic_survey.release.release import Release
-    from bistochastic_survey.release.responder import Responder
+    from bistochastic_survey.release.responder import PlannedColumn, Responder
     from bistochastic_survey.release.waves import Wave
 
 
@@ -126,18 +125,22 @@ class Plan(PlanFields):
         grouping = None if units is None and not implied else tuple(
             dict.fromkeys([*names("units", () if units is None else units), *implied])
         )  # fmt: skip
-        required = () if requirement is None else definitions.requirement(requirement)
+        required = definitions.requirement(requirement) if requirement else ()
         own = {column for a in listed for column in a.columns}
         known = None if kept == "*" else {*own, *kept, *left_out, *open_ones, *(grouping or ())}
         labels = file_labels.of_columns({} if column_labels is None else column_labels, known)
         values = file_labels.of_values({} if value_labels is None else value_labels, listed, known)
         if id_type is not None:
             checks.one_of("id_type", id_type, get_args(IdType))
-        super().__init__(
-            tuple(listed), label, kept, left_out, open_ones, grouping, required, labels, values,
-            id_type,
+        vars(self).update(
+            attributes=tuple(listed), name=label, keep=kept, drop=left_out, undecided=open_ones,
+            units=grouping, requirement=required, column_labels=labels, value_labels=values,
+            id_type=id_type,
         )  # fmt: skip
         file_labels.check_columns(self)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     @property
     def column_labels(self) -> dict[str, str]:
@@ -150,12 +153,12 @@ class Plan(PlanFields):
         >>> plan.column_labels, plan.value_labels == labels
         ({'sex': 'Sex of person'}, True)
         """
-        return dict(self._column_labels)
+        return dict(vars(self)["column_labels"])
 
     @property
     def value_labels(self) -> dict[str, dict[str | int | bool, str]]:
         """Labels of values by column, for files of SPSS and Stata: see :attr:`column_labels`."""
-        return {column: dict(pairs) for column, pairs in self._value_labels}
+        return {column: dict(pairs) for column, pairs in vars(self)["value_labels"]}
 
     @cached
     def _coded(self) -> tuple[Categorical | Joint, ...]:
@@ -180,38 +183,37 @@ class Plan(PlanFields):
         beta: float | None = None,
         epsilon: float | None = None,
         truthfulness: float | None = None,
-        min_beta: float | None = None,
         categories_from_data: bool = False,
         codebook: object = None,
         ordinal: Iterable[str] = (),
         numeric: Iterable[str] | Literal["*"] = (),
         keep: Iterable[str] | Literal["*"] = (),
         drop: Iterable[str] = (),
-        missing: Missing | Mapping[str, Missing] = "raise",
+        missing: Missing = "raise",
         name: str = "plan",
     ) -> Plan:
         """Write a first plan from names, types and declared categories. Review its :meth:`preview`.
 
         ``schema`` is a DataFrame, or only a schema: a pyarrow or polars schema, a DuckDB relation,
         a dict of columns and their categories, or the path of a codebook (CSV with ``column`` and
-        ``category``, TOML, a Table Schema as JSON, or an SPSS, Stata or SAS file, of which the
-        labels are read). ``codebook`` adds categories to a DataFrame.
+        ``category``, TOML, or an SPSS, Stata or SAS file, of which the labels are read).
+        ``codebook`` adds categories to a DataFrame.
 
         The categories of an Enum (polars, DuckDB), of booleans and of a codebook are declared.
         Strings, a Categorical and an Arrow dictionary list only categories that happen to occur.
         They are read only with ``categories_from_data=True``, and plan and certificate then say so.
 
-        Categories get randomized response. Each column reaches ``beta``, or ``min_beta`` if that is
-        larger. Instead of beta you can request ``epsilon``, which no matrix then exceeds, or
-        ``truthfulness``, the probability that a reported value is the true one. With both,
-        ``epsilon`` is for the categories and ``beta`` for the columns of ``numeric``.
+        Categories get randomized response. Each column reaches ``beta``. Instead you can request
+        ``epsilon``, which no matrix then exceeds, or ``truthfulness``, the probability that a
+        reported value is the true one. With both, ``epsilon`` is for the categories and ``beta``
+        for the columns of ``numeric``.
 
         If the order of categories matters, name the column in ``ordinal``: it gets a geometric
         matrix, whose reported values are mostly near the true ones. Its categories must be declared
-        in their order. At the same epsilon, randomized response needs far fewer records: the
-        preview says so. So an ordered categorical of pandas and an ordered Arrow dictionary get a
-        geometric matrix without being named only if you do not request ``epsilon``, and if
-        ``missing`` adds no category, which has no place in an order.
+        in their order. At the same epsilon, randomized response needs far fewer records. So an
+        ordered categorical of pandas and an ordered Arrow dictionary get a geometric matrix without
+        being named only if you do not request ``epsilon``, and if ``missing`` adds no category,
+        which has no place in an order.
 
         Columns of numbers are *undecided*, unless a codebook declares their categories: they may be
         ids, weights or codes, which must not be permuted. List columns to permute between records
@@ -223,9 +225,8 @@ class Plan(PlanFields):
         ``codebook`` that the DataFrame does not have are ignored.
 
         ``missing`` is ``"raise"``, ``"keep"`` or ``"category"`` for all columns of categories, see
-        :class:`Categorical`. A dict sets it by column; other columns raise. Columns of numbers must
-        not have missing values. If a file declares missing codes of a column, they are recoded, and
-        ``"raise"`` becomes ``"category"``.
+        :class:`Categorical`. Columns of numbers must not have missing values. If a file declares
+        missing codes of a column, they are recoded, and ``"raise"`` becomes ``"category"``.
 
         >>> import bistochastic_survey as sv
         >>> plan = sv.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},
@@ -236,10 +237,6 @@ class Plan(PlanFields):
          <Numeric `age`, permute by rank: k_anonymous, beta=0.6>)
         >>> plan.drop
         ('name',)
-        >>> columns = {"sex": ["F", "M"], "smokes": bool}
-        >>> plan = sv.Plan.for_frame(columns, beta=0.6, missing={"smokes": "category"})
-        >>> [attribute.missing for attribute in plan.attributes]
-        ['raise', 'category']
         >>> first = sv.Plan.for_frame({"sex": ["F", "M"], "household": int}, epsilon=1)
         >>> first.undecided, round(first.epsilon, 6)
         (('household',), 1.0)
@@ -254,13 +251,12 @@ class Plan(PlanFields):
         from bistochastic_survey.plan.draft import draft
 
         made = draft(
-            schema, beta=beta, epsilon=epsilon, truthfulness=truthfulness, min_beta=min_beta,
+            schema, beta=beta, epsilon=epsilon, truthfulness=truthfulness,
             categories_from_data=categories_from_data, codebook=codebook, ordinal=ordinal,
             numeric=numeric, keep=keep, drop=drop, missing=missing, name=name,
         )  # fmt: skip
-        for does, told in (("leaves columns out", made.left_out), ("finds blanks", made.blanks)):
-            for sentence in told:
-                warnings.warn(f"`for_frame` {does}: {sentence}", UserWarning, stacklevel=2)
+        for sentence in made.left_out:
+            warnings.warn(f"`for_frame` leaves columns out: {sentence}", UserWarning, stacklevel=2)
         return made.plan
 
     @property
@@ -364,8 +360,7 @@ class Plan(PlanFields):
     def _derived(self, attributes: Iterable[Attribute]) -> Plan:
         """Return the plan with these attributes of the same columns, and all else unchanged."""
         made = object.__new__(Plan)
-        held = {each.name: getattr(self, each.name) for each in fields(PlanFields)}
-        PlanFields.__init__(made, **{**held, "attributes": tuple(attributes)})
+        vars(made).update(self.__getstate__(), attributes=tuple(attributes))
         file_labels.check_columns(made)
         return made
 
@@ -383,7 +378,7 @@ class Plan(PlanFields):
             ...
         bistochastic.errors.GuaranteeError: column `sex`: `beta` must be at least 0.6; got 0.5...
         """
-        return dict(self._required)
+        return dict(vars(self)["requirement"])
 
     @cached
     def _unmet(self) -> GuaranteeError | None:
@@ -559,8 +554,8 @@ class Plan(PlanFields):
         >>> batches.read_all().num_rows, batches.certificate.records
         (3, 3)
         """
-        from bistochastic_survey.release.batches import protect_batches
         from bistochastic_survey.release.options import Options
+        from bistochastic_survey.release.protect import protect_batches
 
         said = Options.of(
             self, key=key, release_name=release_name, ids=ids, unit_pseudonym=unit_pseudonym,
@@ -656,7 +651,7 @@ class Plan(PlanFields):
         ...     out.collect().shape
         (3, 1)
         """
-        from bistochastic_survey.release.engines import on
+        from bistochastic_survey.release.batch_function import on
 
         made = self.batch_function(
             key=key, release_name=release_name, ids=ids, row_columns=row_columns,
@@ -702,10 +697,11 @@ class Plan(PlanFields):
         >>> len(protect_sex(["F", "M"], ids=["ann", "bob"]))
         2
         """
-        from bistochastic_survey.release.column_function import PlannedColumn
+        from bistochastic_survey.release.responder import PlannedColumn
 
         if named("name", name) not in self._protected:
-            raise Refused("name", "be a column that the plan protects", f"`{shown(name)}`")
+            got = f"`{shown(name)}`{meant(name, self._protected)}"
+            raise Refused("name", "be a column that the plan protects", got)
         return PlannedColumn(self, name)
 
     def client_json(self) -> str:
@@ -809,4 +805,4 @@ class Plan(PlanFields):
         return self.preview()._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: vars(self)[name] for name in self.__dataclass_fields__}

@@ -15,16 +15,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic import Matrix, build
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
-from bistochastic_survey.json_fields import Fields, Here, parsed
-from bistochastic_survey.plan import formats
+from bistochastic_survey.json_fields import OLDER, Fields, Here, parsed
 from bistochastic_survey.plan.attributes import Categorical, Joint, make
-from bistochastic_survey.plan.binned import Binned, Bins, Break
 from bistochastic_survey.plan.labels import Label
-from bistochastic_survey.plan.numeric import Attribute, Numeric, bound_to
+from bistochastic_survey.plan.numeric import Attribute, Binned, Bins, Break, Numeric, bound_to
 from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.wording import about, shown
 
@@ -33,7 +32,13 @@ if TYPE_CHECKING:
 
     P = TypeVar("P", bound="Plan")
 
-VERSION = formats.VERSION
+# The version of plans that is written.
+VERSION = 1
+# Fields of an attribute: the names under which a plan is written, and the names of format 1, under
+# which it has its digest for ever: see `docs/reference/compatibility.md`.
+FIELDS = {name: OLDER[name] for name in ("groups", "how", "categories_from_data")}
+# Values of such fields, by the field's name in format 1.
+VALUES = {"missing": {"raise": "refuse"}}
 # Fields that came after format 1, in the order in which they are written: last, and only if set.
 # Each has the name of an argument of Plan and of its attribute, and holds names of columns.
 LATER: tuple[str, ...] = ("undecided",)
@@ -160,13 +165,13 @@ def plain(plan: Plan) -> Fields:
 def to_json(plan: Plan) -> str:
     """Write a plan as JSON, the same string for equal plans."""
     with _deep():
-        return formats.to_text(plain(plan))
+        return to_text(plain(plan))
 
 
 def digest(plan: Plan) -> str:
     """Compute the digest of a plan, whatever names its fields have."""
     with _deep():
-        return formats.digest(plain(plan))
+        return digest_of_plain(plain(plan))
 
 
 @contextmanager
@@ -176,6 +181,37 @@ def _deep() -> Iterator[None]:
         yield
     except RecursionError:
         raise Refused("plan", "be nested less deeply", "too many levels") from None
+
+
+def format_1(plan: Fields) -> Fields:
+    """Translate a plan's plain data to the names and values of format 1."""
+    attributes = []
+    for data in plan["attributes"]:
+        named = {FIELDS.get(name, name): value for name, value in data.items()}
+        named |= {n: v.get(named[n], named[n]) for n, v in VALUES.items() if n in named}
+        attributes.append(named)
+    return {**plan, "version": 1, "attributes": attributes}
+
+
+def current(field: str, value: object) -> object:
+    """Translate a value of format 1 to the value that is written today."""
+    older = {old: new for new, old in VALUES.get(field, {}).items()}
+    return older.get(value, value) if isinstance(value, str) else value
+
+
+def to_text(data: Fields) -> str:
+    """Write plain data as the text that digests are of."""
+    return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def digest_of_plain(plan: Fields) -> str:
+    """Compute the digest of a plan from its plain data."""
+    return digest_of(format_1(plan))
+
+
+def digest_of(data: Fields) -> str:
+    """Compute the SHA-256 of plain data as 64 hexadecimal digits."""
+    return sha256(to_text(data).encode()).hexdigest()
 
 
 # From plain data to values.
@@ -254,21 +290,19 @@ def _labels(here: Here) -> list[Any]:
 
 
 def _missing(here: Here) -> str:
-    return str(formats.current("missing", here.text()))
+    return str(current("missing", here.text()))
 
 
 _COMMON = ("matrix", "groups", "missing", "categories_from_data", "unit", "padding")
 
 
 def _read_binned(here: Here) -> Binned:
-    ends = ("breaks", "width", "low", "high")
-    plain = (*ends, "open", "output", "step", "bottom", "top", "representatives")
-    here.keys(("kind", "column"), (*_COMMON[:3], "unit", *plain))
+    plain = ("open", "output", "step", "bottom", "top", "representatives")
+    here.keys(("kind", "column", "breaks"), (*_COMMON[:3], "unit", *plain))
     column = here["column"].text()
     with about([column]):
         given = _given(here, dict.fromkeys(plain, _brk))
-        breaks = {name: given.pop(name, None) for name in ends}
-        bins = Bins.of(**breaks, open=given.get("open", ()))
+        bins = Bins.of(_brk(here["breaks"]), given.get("open", ()))
         given |= _given(here, {"missing": _missing})
         size = len(bins.names) + (given.get("missing") == "category")
         return Binned(column, bins.breaks, **given, **_law(here, size))
@@ -454,27 +488,19 @@ def from_toml(kind: type[P], text: str) -> P:
 # The comment below the columns that are undecided.
 _CHOICES = """\
 # The columns in `undecided` hold numbers, and nothing says what these are. They may be ids, weights
-# or codes. The plan protects nothing until each is deleted there and is decided here:
-# - to permute its numbers between records of similar rank, add
+# or codes. The plan protects nothing until each is deleted there, and is named in `keep` or `drop`
+# or is in an entry of its own. Numbers, permuted between records of similar rank:
 #   [[attributes]]
 #   kind = "numeric"
 #   column = "COLUMN"
 #   family = "k_anonymous"
 #   requested = {beta = BETA}
-# - to protect it as categories, declare them:
+# Codes (kind = "binned" with `breaks` in place of `categories` makes classes of numbers):
 #   [[attributes]]
 #   kind = "categorical"
 #   column = "COLUMN"
 #   categories = [1, 2, 3]
-#   matrix = {family = "randomized_response", requested = {beta = BETA}}
-# - to protect it in classes of numbers, each from its break to below the next:
-#   [[attributes]]
-#   kind = "binned"
-#   column = "COLUMN"
-#   breaks = [0, 18, 65, 120]
-#   matrix = {family = "randomized_response", requested = {epsilon = 2}}
-# - to publish it unchanged, name it in `keep`
-# - to leave it out, name it in `drop`"""
+#   matrix = {family = "randomized_response", requested = {epsilon = 1}}"""
 
 
 def to_toml(plan: Plan) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bistochastic import Matrix, build, measures
+from bistochastic import measures
 from bistochastic_survey import checks
 from bistochastic_survey.plan import central, published
 from bistochastic_survey.plan.definitions import Bits, Measures, pooled, together
@@ -131,55 +131,22 @@ def becomes(epsilon: float) -> str:
 
 
 def notes(plan: Plan) -> list[str]:
-    """List codes that are never true, and families that are better at the epsilon of a column."""
+    """List codes that are never true, in sentences."""
     return grouped((a.columns, each) for a in plan._coded for each in _notes_for(a))
 
 
 def _notes_for(attribute: Coded) -> list[str]:
-    matrix = max(attribute.matrices, key=lambda each: each.epsilon)
-    found = []
-    if many := matrix.padding:
-        true = matrix.size - many
-        said = matrix.apply(measures.prior_of(matrix, np.full(true, 1 / true)))
-        share = 1 - float(said[:true].sum())
-        found.append(
-            f"{many:,} of {matrix.size:,} codes ({many / matrix.size:.1%}) are never true: if all "
-            f"categories are equally frequent, {share:.1%} of the reported values are such codes"
-        )
-    # The budget is what was asked for, or the epsilon.
-    asked = "beta" if "beta" in matrix.requested else "epsilon"
-    budget = getattr(matrix, asked)
-    single = len(attribute.columns) == 1 and 0 < budget < 45
-    own = _costs(matrix, asked) if single else None
-    best, name = own, ""
-    for family in ("randomized_response", "geometric") if best else ():
-        try:
-            costs = _costs(build(family, size=matrix.size, **{asked: budget}), asked)
-        except ValueError:
-            continue
-        # One percent, so that rounding is not a reason.
-        if costs and best and all(x < 0.99 * y for x, y in zip(costs[:2], best[:2], strict=True)):
-            best, name = costs, family
-    if own and best and name:
-        other = "epsilon" if asked == "beta" else "beta"
-        found.append(
-            f"at {asked} {budget:.4g}, {name} needs {best[0]:,} records instead of {own[0]:,} for "
-            f"proportions within 3 points, at a mean distance of {best[1]:.3g} instead of "
-            f"{own[1]:.3g}; its {other} is {best[2]} instead of {own[2]}"
-        )
-    return found
-
-
-def _costs(matrix: Matrix, asked: str) -> tuple[int, float, str] | None:
-    """Compute records for 3 points, mean distance and the other measure; None without a number."""
-    if matrix.size > _COMPARED or (far := measures.mean_distance(matrix)) is None:
-        return None
-    other = up(matrix.epsilon, 3) if asked == "beta" else down(matrix.beta, 3)
-    try:
-        return matrix.required_records(0.03), far, other
-    except ValueError:
-        # Singular, or more records than there can be.
-        return None
+    matrix = attribute.matrices[0]
+    many = matrix.padding
+    if not many:
+        return []
+    true = matrix.size - many
+    said = matrix.apply(measures.prior_of(matrix, np.full(true, 1 / true)))
+    share = 1 - float(said[:true].sum())
+    return [
+        f"{many:,} of {matrix.size:,} codes ({many / matrix.size:.1%}) are never true: if all "
+        f"categories are equally frequent, {share:.1%} of the reported values are such codes"
+    ]
 
 
 def _audit(part: str) -> str:
@@ -214,8 +181,6 @@ def headline(plan: Plan) -> str:
 
 # Above this epsilon of a record, preview, certificate and report say what it means.
 _MUCH = 5
-# Size up to which families are compared: a fraction of a second.
-_COMPARED = 1500
 HEADER = ["Columns", "Kind", "Family", "Size", "Bits", "Beta", "Epsilon"]
 EXPECTED = ["Columns", "Truthful", "Distance", "Standard error", "95% within", "1% becomes"]
 
@@ -259,7 +224,11 @@ def _sums(plan: Plan) -> list[tuple[str, str]]:
     if len(parts) == 1 and len(parts[0][2]) == len(plan.attributes):
         found = [("All columns", f"{_part(parts[0][1])}, {epsilon}")]
     else:
-        found = [(name[0].upper() + name[1:], _part(part)) for name, part, _ in parts]
+        found = []
+        for name, part, members in parts:
+            limit = total(members)
+            more = f", epsilon {up(limit, 4)} per record" if math.isfinite(limit) else ""
+            found.append((name[0].upper() + name[1:], _part(part) + more))
         means = [f"`{shown(a.column)}`" for a in plan._numeric if a.how == "average"]
         found += [("Class means", f"{', '.join(means)}: no noise")] if means else []
         found.append(("All columns", epsilon))
@@ -319,11 +288,11 @@ def several(plan: Plan) -> list[str]:
         return [*by_unit(plan), *_describe_pooling(plan, one)]
     if not finite:
         return [f"{one}: several records of the same true value, as in a household, reveal more."]
-    which, epsilon = "", plan.epsilon
-    if math.isinf(epsilon):
-        # The column that reveals most, among those that have a bound.
-        worst = max(finite, key=lambda each: each.epsilon)
-        which, epsilon = prefix(worst.columns), worst.epsilon
+    # All columns together that have a bound.
+    epsilon = total(finite)
+    which = prefix(c for each in finite for c in each.columns) * (
+        len(finite) < len(plan.attributes)
+    )
     grows = _grows(lambda m: m * epsilon)
     return [
         f"{one}. For m records with the same true value, as in a household, epsilon is m times "

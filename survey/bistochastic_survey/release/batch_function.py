@@ -1,4 +1,5 @@
-"""``plan.batch_function``: the function that an engine calls for each of its batches.
+"""``plan.batch_function``: the function that an engine calls for each of its batches; ``plan.on``:
+that function on an object of an engine, which is imported by then.
 
 On an engine a row has no lasting position: partitions are cut again, workers are lost and their
 work is repeated, two actions compute everything twice. So rows are addressed only by ids. Then
@@ -7,11 +8,10 @@ each row has one reported value, however often it is computed.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -22,21 +22,24 @@ from bistochastic_survey.plan import file_labels
 from bistochastic_survey.plan.attributes import named, names
 from bistochastic_survey.plan.plan import FrameT, Plan
 from bistochastic_survey.release import waves
-from bistochastic_survey.release.addressing import ByIds, drawn_by
 from bistochastic_survey.release.certificate import Certificate
-from bistochastic_survey.release.certificate_json import MOST
+from bistochastic_survey.release.certificate_json import MOST, ByIds
 from bistochastic_survey.release.options import Options
-from bistochastic_survey.release.pipeline import abreast
+from bistochastic_survey.release.protect import abreast
 from bistochastic_survey.release.run import Run
-from bistochastic_survey.release.units import replaced
-from bistochastic_survey.release.waves import Wave
+from bistochastic_survey.release.waves import Wave, replaced
 from bistochastic_survey.table.arrow_table import declares
-from bistochastic_survey.table.frames import Table, opened
+from bistochastic_survey.table.frames import Table, opened, unchanged
 from bistochastic_survey.table.record_batches import check_schema, id_kind
 from bistochastic_survey.wording import Shown, shown
 
-# The least mean number of rows per batch to process a table in its own batches.
-_SHORT = 1 << 15
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    import pyspark.sql
+    import ray.data
 
 
 @dataclass(frozen=True)
@@ -102,22 +105,7 @@ class BatchFunction(Shown):
     def table(self, table: pa.Table) -> pa.Table:
         """Protect a table of pyarrow."""
         self._check(table, "Table")
-        key = self.key.read()
-        pieces = table.to_batches()
-        # Joining the batches would copy columns, but many short batches take longer than that.
-        # Records of a unit are compared within one batch.
-        if 1 < len(pieces) <= table.num_rows // _SHORT and not drawn_by(self.plan):
-            # The error is raised below, for the whole table.
-            with contextlib.suppress(TypeError, ValueError):
-                made = abreast(lambda piece: self._protected(opened(piece), key), pieces)
-                whole = type(table).from_batches(list(made))
-                new = self.plan._protected
-                # The result does not show the batches of the input.
-                names = whole.column_names
-                return opened(whole).made(
-                    {n: whole[n].combine_chunks() if n in new else None for n in names}, None
-                )
-        return self._protected(opened(table), key)
+        return self._protected(opened(table), self.key.read())
 
     def frame(self, frame: FrameT) -> FrameT:
         """Protect a table of any library that ``protect`` accepts; the result has the same type.
@@ -157,12 +145,7 @@ class BatchFunction(Shown):
         return self._run(table.names, key).piece(table, None)
 
     def certificate(
-        self,
-        *,
-        records: int,
-        engine: str,
-        schema: Any = None,
-        rows_per_id: int | None = None,
+        self, *, records: int, engine: str, schema: Any = None, rows_per_id: int | None = None
     ) -> Certificate:
         """Make the certificate of the release, once the engine has written it.
 
@@ -269,3 +252,182 @@ def _schema(given: pa.Schema) -> pa.Schema:
         got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
         raise RefusedType("schema", "be a Schema of pyarrow", got)
     return given.remove_metadata()
+
+
+# Engines.
+
+
+def on(f: BatchFunction, obj: object, observation: object) -> object:
+    """Apply the function to the object, by the package that defines its type."""
+    homes = (cls.__module__.partition(".")[0] for cls in type(obj).__mro__)
+    run = next((_ENGINES[home] for home in homes if home in _ENGINES), None)
+    if run is None:
+        must = (
+            "be a Spark or Dask DataFrame, a Ray Dataset, a DuckDB relation, a polars "
+            "LazyFrame or a pyarrow Dataset or Scanner"
+        )
+        raise _wrong(must, obj)
+    if run is _on_spark:
+        return _on_spark(f, obj, observation)
+    if observation is not None:
+        raise RefusedType("observation", "come with a Spark DataFrame", type(obj).__name__)
+    return run(f, obj)
+
+
+def _wrong(must: str, obj: object, cure: str = "") -> TypeError:
+    return RefusedType("obj", must, f"{type(obj).__name__}{cure}")
+
+
+def _on_dask(f: BatchFunction, frame: dd.DataFrame) -> dd.DataFrame:
+    """Return another Dask frame, partition by partition, without the index."""
+    import dask.dataframe as dd
+
+    if not isinstance(frame, dd.DataFrame):
+        raise _wrong("be a DataFrame of Dask", frame)
+    empty = _without_index(frame._meta)
+    found = frame.map_partitions(_partition, f, _kinds(empty), meta=f._like(empty))
+    return found.clear_divisions()
+
+
+def _partition(frame: pd.DataFrame, f: BatchFunction, kinds: dict[str, str]) -> pd.DataFrame:
+    unchanged(_kinds(frame), kinds)
+    return f.frame(_without_index(frame))
+
+
+def _without_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the same columns. The index is another one, of whatever the caller had there."""
+    # Columns are not copied, as reset_index() would.
+    found = frame.copy(deep=False)
+    found.index = range(len(frame))
+    return found
+
+
+def _kinds(frame: pd.DataFrame) -> dict[str, str]:
+    """Name the type of every column. All types of strings have the same name."""
+    words = {name: str(dtype).split("[")[0] for name, dtype in frame.dtypes.items()}
+    same = dict.fromkeys(("object", "str", "string"), "strings")
+    return {name: same.get(word, word) for name, word in words.items()}
+
+
+def _on_dataset(f: BatchFunction, source: object) -> pa.RecordBatchReader:
+    """Return a reader of record batches that can be read once, e.g. for ``write_dataset``."""
+    import pyarrow.dataset as ds
+
+    if isinstance(source, ds.Dataset):
+        source = source.scanner()
+    if not isinstance(source, ds.Scanner):
+        raise _wrong("be a Dataset or a Scanner of pyarrow", source)
+    schema = source.projected_schema
+    known = f._for_schema(schema)
+    return pa.RecordBatchReader.from_batches(known.schema(schema), known(source.to_batches()))
+
+
+def _on_duckdb(f: BatchFunction, relation: object) -> duckdb.DuckDBPyRelation:
+    """Return another relation, on a connection of its own, which reads the first one once."""
+    import duckdb
+
+    if not isinstance(relation, duckdb.DuckDBPyRelation):
+        raise _wrong("be a DuckDB relation", relation)
+    source = pa.RecordBatchReader.from_stream(relation)
+    known = f._for_schema(source.schema)
+    # DuckDB requests one batch after the other, with one of its threads, while the others wait.
+    made = abreast(known.batch, source)
+    out = pa.RecordBatchReader.from_batches(known.schema(source.schema), made)
+    return duckdb.connect().from_arrow(out)
+
+
+def _on_polars(f: BatchFunction, frame: object) -> pl.LazyFrame:
+    """Return another LazyFrame. polars must not move a filter before it: the filter would choose
+    rows by their true values.
+
+    Rows are independent, so the streaming engine may pass a few at a time.
+    """
+    import polars as pl
+
+    if not isinstance(frame, pl.LazyFrame):
+        cure = ", of which lazy() makes one" if isinstance(frame, pl.DataFrame) else ""
+        raise _wrong("be a LazyFrame of polars", frame, cure)
+    return frame.map_batches(
+        f.frame,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=f._like(frame.collect_schema().to_frame()).schema,
+        streamable=True,
+    )
+
+
+def _on_ray(f: BatchFunction, dataset: ray.data.Dataset) -> ray.data.Dataset:
+    """Return another Dataset. Blocks of another schema than the first stop the work."""
+    import ray.data
+
+    if not isinstance(dataset, ray.data.Dataset):
+        raise _wrong("be a Dataset of Ray", dataset)
+    base = getattr(dataset.schema(), "base_schema", None)
+    if isinstance(base, pa.Schema):
+        f = f._for_schema(base)
+    return dataset.map_batches(f.table, batch_format="pyarrow", zero_copy_batch=True)
+
+
+def _on_spark(
+    f: BatchFunction, frame: pyspark.sql.DataFrame, observation: object = None
+) -> pyspark.sql.DataFrame:
+    """Return another DataFrame; ``observation`` counts ``records`` when it is written.
+
+    Spark matches columns by position, so their order is fixed here and checked in every batch.
+    """
+    from pyspark.sql import functions
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    if not callable(getattr(type(frame), "mapInArrow", None)):
+        raise _wrong("be a DataFrame of Spark", frame)
+    named = {field.name: field.dataType for field in frame.schema.fields}
+    arrow = to_arrow_schema(frame.schema)
+    # The only new column is a pseudonym, a string.
+    out = StructType(
+        [StructField(name, named.get(name, StringType())) for name in f.schema(arrow).names]
+    )
+    made = frame.mapInArrow(Ordered(f, tuple(arrow.names)), out)
+    if observation is not None:
+        made = made.observe(observation, functions.count(functions.lit(1)).alias("records"))
+    return made
+
+
+class Ordered:
+    """The function, for batches that must have these columns in this order."""
+
+    def __init__(self, f: BatchFunction, names: tuple[str, ...]) -> None:
+        self._f, self._names = f, dict.fromkeys(names, "")
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Give each record batch protected, as it comes."""
+        for batch in batches:
+            unchanged(dict.fromkeys(batch.schema.names, ""), self._names)
+            yield taken_by_spark(self._f.batch(batch))
+
+
+def taken_by_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Convert types that Spark rejects: dictionaries, and unsigned integers.
+
+    >>> import pyarrow as pa
+    >>> codes = pa.array([0, 1], pa.uint8())
+    >>> texts = pa.DictionaryArray.from_arrays(codes, ["F", "M"])
+    >>> [str(column.type) for column in taken_by_spark(pa.record_batch({"a": codes, "b": texts}))]
+    ['int16', 'string']
+    """
+    own = schema = batch.schema
+    wide = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+    for i, each in enumerate(own):
+        kind = each.type.value_type if pa.types.is_dictionary(each.type) else each.type
+        kind = wide.get(kind, kind)
+        if kind != each.type:
+            schema = schema.set(i, each.with_type(kind))
+    return batch if schema is own else batch.cast(schema)
+
+
+# By the package that defines the object.
+_ENGINES = {
+    "pyspark": _on_spark, "dask": _on_dask, "dask_expr": _on_dask, "ray": _on_ray,
+    "duckdb": _on_duckdb, "_duckdb": _on_duckdb, "polars": _on_polars, "pyarrow": _on_dataset,
+}  # fmt: skip

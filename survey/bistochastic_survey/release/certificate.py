@@ -15,13 +15,13 @@ from bistochastic import Matrix, measures
 from bistochastic.measures import Displacement
 from bistochastic_survey.cached import cached
 from bistochastic_survey.json_fields import Fields
-from bistochastic_survey.plan import central, formats, plan_json, preview, published
+from bistochastic_survey.plan import central, plan_json, preview, published
 from bistochastic_survey.plan.central import Central
 from bistochastic_survey.plan.definitions import Measures
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import certificate_json
-from bistochastic_survey.release.addressing import ByIds, Unit, drawn_by
+from bistochastic_survey.release.certificate_json import ByIds, Unit, drawn_by
 from bistochastic_survey.wording import prefix, shown, table, visible, visible_lines
 
 VERSION = certificate_json.VERSION
@@ -249,7 +249,7 @@ class Certificate:
         The digest is of the data as first written or as read, without :attr:`files` and
         :attr:`central`.
         """
-        return formats.digest_of(self._data())
+        return plan_json.digest_of(self._data())
 
     @property
     def _addressing(self) -> str:
@@ -303,7 +303,7 @@ class Certificate:
 
     def to_json(self) -> str:
         """Return the certificate as JSON."""
-        return formats.to_text(self.to_dict())
+        return plan_json.to_text(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:

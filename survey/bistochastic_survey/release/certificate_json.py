@@ -1,4 +1,5 @@
-"""Certificates from JSON: facts are read, what follows from them is compared, sentences are not.
+"""The facts of certificates about ids and units, and certificates from JSON: facts are read, what
+follows from them is compared, sentences are not.
 
 ``docs/reference/compatibility.md`` has the rules.
 """
@@ -9,22 +10,22 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.measures import Displacement
 from bistochastic_survey.json_fields import Fields, Here, parsed
-from bistochastic_survey.plan import formats, plan_json
+from bistochastic_survey.plan import plan_json
+from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.central import Central, obstacle
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.release.addressing import ByIds, Unit, drawn_by
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import Shown, shown, visible
 
 if TYPE_CHECKING:
     from bistochastic_survey.release.certificate import Certificate
 
-Reader = Callable[[Here], list[Unit] | list[str]]
+Reader = Callable[[Here], "list[Unit] | list[str]"]
 C = TypeVar("C", bound="Certificate")
 
 
@@ -42,6 +43,86 @@ _AT_MOST = {"beta", "min_beta", "bits", "worst_row_beta", "worst_column_beta"}
 _AT_LEAST = {"epsilon", "max_leakage_bits"}
 # Not known of matrices that are too large to be looked at, by the version that wrote them.
 _MAY_LACK = {"worst_row_beta", "worst_column_beta", "max_leakage_bits"}
+
+
+@dataclass(frozen=True, repr=False)
+class ByIds(Shown):
+    """The facts of a certificate about ids.
+
+    >>> import bistochastic as bs
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+    >>> release = plan.protect({"sex": ["F", "M"], "person": [7, 8]},
+    ...                        ids=sv.Wave("person", after="first"), key=bs.Key.generate())
+    >>> release.certificate.ids.kind, release.certificate.ids.rows_per_id_checked
+    ('whole numbers', 1)
+    """
+
+    id_column: str
+    kind: str
+    kept: bool
+    pseudonym: str | None
+    max_rows_per_id: int
+    rows_per_id_checked: int | None
+    """More rows of an id would have been found; None if this was not checked."""
+    after: str
+    redrawn: tuple[str, ...]
+    carried: tuple[Categorical | Joint, ...]
+    """Attributes of earlier waves that this one lacks: a later one may bring them back."""
+    row_columns: tuple[str, ...] = ()
+    """The columns that identify rows, if the release has no id column."""
+    redrawn_before: tuple[str, ...] = ()
+    """The reasons why people were re-randomized in all waves before this one, the oldest first."""
+
+    @property
+    def _line(self) -> str:
+        """How rows are addressed, in one line."""
+        if self.row_columns:
+            listed = ", ".join(f"`{shown(column)}`" for column in self.row_columns)
+            return f"by {listed}, {self.kind}"
+        wave = "the first wave" if self.after == "first" else f"after {self.after[:16]}"
+        return f"by id `{shown(self.id_column)}`, {self.kind}, {wave}"
+
+    def __repr__(self) -> str:
+        redrawn = map(visible, (*self.redrawn_before, *self.redrawn))
+        return f"<ByIds: rows {self._line}{''.join(f'; re-randomized: {x}' for x in redrawn)}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Unit(Shown):
+    """The facts of a certificate about the units of one column.
+
+    >>> import bistochastic_survey as sv
+    >>> roof = sv.Categorical("roof", ["tin", "clay"], "randomized_response", beta=0.6, unit="home")
+    >>> plan = sv.Plan([roof], drop=["home"])
+    >>> release = plan.protect({"roof": ["tin", "tin"], "home": [7, 7]}, count_units=True)
+    >>> release.certificate.units
+    (<Unit `home`: whole numbers, 1 unit>,)
+    """
+
+    column: str
+    kind: str
+    """The types of the ids of the units."""
+    checked: bool
+    """Whether all records of every unit were compared; an engine compares those of a batch."""
+    pseudonym: str | None = None
+    """The column that holds a keyed hash of the unit."""
+    count: int | None = None
+    """The number of units, if it was requested."""
+
+    @property
+    def _line(self) -> str:
+        many = "" if self.count is None else f", {self.count:,} unit{'s' * (self.count != 1)}"
+        hashed = "" if self.pseudonym is None else f", replaced by `{shown(self.pseudonym)}`"
+        return f"{self.kind}{many}{hashed}{', compared in batches' * (not self.checked)}"
+
+    def __repr__(self) -> str:
+        return f"<Unit `{shown(self.column)}`: {self._line}>"
+
+
+def drawn_by(plan: Plan) -> tuple[str, ...]:
+    """List the columns that attributes are drawn by, each once."""
+    return tuple(dict.fromkeys(a.unit for a in plan._coded if a.unit is not None))
 
 
 def _digests(here: Here) -> dict[str, str]:
@@ -71,15 +152,10 @@ def _units(here: Here) -> list[Unit]:
 
 # Fields that came after format 1, in the order in which they are written, last and only if set.
 # Each has a field of the same name in the class.
-LATER: dict[str, Reader] = {
-    "declared_categories": Here.texts,
-    "units": _units,
-}
+LATER: dict[str, Reader] = {"declared_categories": Here.texts, "units": _units}
 # Behind them, and not in the digest.
 BESIDE = ("central", "files")
-LATER_IDS: dict[str, Reader] = {
-    "redrawn_before": Here.texts,
-}
+LATER_IDS: dict[str, Reader] = {"redrawn_before": Here.texts}
 
 
 def later(thing: object, names: dict[str, Reader]) -> Fields:
@@ -109,7 +185,7 @@ def from_json(cls: type[C], given: object) -> C:
         raise Refused("text", f"{must}, of version {VERSION}", got)
     try:
         found = _certificate(cls, Here(data, ""))
-        kept = formats.to_text({name: data[name] for name in data if name not in BESIDE})
+        kept = plan_json.to_text({name: data[name] for name in data if name not in BESIDE})
         for text in (kept, *(found.files or ())):
             text.encode()
     except UnicodeEncodeError:
@@ -291,7 +367,7 @@ def _compare(here: Here, name: str, given: object) -> None:
     elif given is not None and name in _AT_MOST | _AT_LEAST | {"max_bits"}:
         if here.value is not None or name not in _MAY_LACK:
             _compare_bound(here, name, _measure(Here(given, here.path)))
-    elif type(here.value) is not type(given) or formats.current(name, here.value) != given:
+    elif type(here.value) is not type(given) or plan_json.current(name, here.value) != given:
         must = f"be {_short(given)}, as the plan and the options give"
         raise here.refuse(must, _short(here.value))
 

@@ -19,11 +19,11 @@ from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.labels import Label, Labels, padded, spelled_as
 from bistochastic_survey.table.arrays import narrow, solid
 from bistochastic_survey.table.frames import Table, Undeclared, WrongType
-from bistochastic_survey.wording import cut, down, prefix, row, shown, up
+from bistochastic_survey.wording import Shown, down, prefix, row, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.attributes import Groups
-    from bistochastic_survey.plan.binned import Break, Ends
+    from bistochastic_survey.plan.numeric import Break, Ends
     from bistochastic_survey.table.frames import Codes, Mask
 
 Places = NDArray[np.int64]
@@ -31,14 +31,6 @@ Places = NDArray[np.int64]
 
 Missing = Literal["raise", "keep", "category"]
 _KINDS = {"text": "strings", "integer": "integers", "boolean": "booleans"}
-# What happens to missing values, in words.
-_SAID = {
-    "raise": "an error",
-    "keep": "published unchanged",
-    "category": "one more category, protected like the others",
-}
-# Labels of a column that a notebook shows.
-_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ class Encoded:
 
 
 @dataclass(frozen=True, repr=False)
-class Coded:
+class Coded(Shown):
     """The base of ``Categorical`` and ``Joint``: codes, and a matrix or one per group."""
 
     whole_column: ClassVar[Literal[False]] = False
@@ -171,13 +163,7 @@ class Coded:
             codes[none] = 0
         return codes, missing
 
-    def _encode(
-        self,
-        table: Table,
-        first: int | None = 0,
-        *,
-        released: bool = False,
-    ) -> Encoded:
+    def _encode(self, table: Table, first: int | None = 0, *, released: bool = False) -> Encoded:
         """Find the codes of all rows; ``ValueError`` or ``TypeError`` if a row has none.
 
         ``first`` is the number of the first row, if the table is a batch of a larger one, and
@@ -292,40 +278,9 @@ class Coded:
         how = law.family if self.groups is None else f"by `{shown(self.groups.column)}`"
         return f"<{type(self).__name__} {listed}, {what}: {how}, beta {down(law.beta)}>"
 
-    def _repr_html_(self) -> str:
-        """Show declared categories and the matrix in a notebook, never a record."""
-        from bistochastic_survey.pages import render
-        from bistochastic_survey.pages.pictures import LARGEST, heat
-        from bistochastic_survey.plan.published import missing_is_seen
-        from bistochastic_survey.report.sentences import categories
-
-        law, groups = self._weakest, self.groups
-        said = _SAID[self.missing]
-        if self.missing == "category" and missing_is_seen(self):
-            said = "one more category; everyone may see who is missing"
-        pairs = [
-            (f"levels of {shown(column)}", ", ".join(cut(axis.values, _LISTED)))
-            for column, axis in zip(self.columns, self.axes, strict=True)
-        ]
-        if self.impossible:
-            pairs.append(("impossible", f"{len(self.impossible):,} cells"))
-        pairs += [
-            ("missing", said),
-            ("family", law.family if groups is None else f"one for each {shown(groups.column)}"),
-            ("beta", down(law.beta)),
-            ("epsilon", up(max(matrix.epsilon for matrix in self.matrices))),
-        ]
-        caption = f"{type(self).__name__} {', '.join(map(shown, self.columns))}"
-        picture = None
-        if groups is None and law.size <= LARGEST:
-            title = "Probability of each reported category"
-            names = categories(self, LARGEST)
-            picture = heat(law.to_dense().tolist(), names, title=title, first=0)
-        return render("notebook", caption=caption, pairs=pairs, picture=picture)
-
 
 @dataclass(frozen=True)
-class WholeColumn:
+class WholeColumn(Shown):
     """The base of ``Numeric``."""
 
     whole_column: ClassVar[Literal[True]] = True
@@ -416,12 +371,7 @@ def _refuse_missing(column: str, missing: Mask, why: str, first: int | None) -> 
 
 
 def read_clipped(
-    table: Table,
-    name: str,
-    first: int | None,
-    ends: Ends,
-    *,
-    dated: bool = False,
+    table: Table, name: str, first: int | None, ends: Ends, *, dated: bool = False
 ) -> tuple[np.ndarray, Mask | None]:
     """Read numbers or dates of a column, clipped to its ends, and the rows that are missing."""
     try:

@@ -11,9 +11,9 @@ from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.release import units, waves
-from bistochastic_survey.release.addressing import drawn_by
-from bistochastic_survey.wording import shown
+from bistochastic_survey.release import waves
+from bistochastic_survey.release.certificate_json import drawn_by
+from bistochastic_survey.wording import meant, shown
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
 LEAST_ROWS = 256
@@ -46,7 +46,7 @@ class Options:
 
     ``shuffle`` is carried out by the function that holds all rows:
     :func:`bistochastic_survey.release.protect.protect`, or what writes the file that a
-    :class:`bistochastic_survey.release.batches.Stream` makes.
+    :class:`bistochastic_survey.release.protect.Stream` makes.
     """
 
     key: Key | None
@@ -82,7 +82,7 @@ class Options:
             raise Refused("key", "be given with ids", "none")
         if held is not None and wave is None and label is None:
             raise Refused("release_name", "name what a key is used for", "none")
-        replaced = units.replaced(plan, unit_pseudonym)
+        replaced = waves.replaced(plan, unit_pseudonym)
         if wave is not None:
             wave._check_plan(plan, label)
         else:
@@ -122,7 +122,8 @@ class Options:
         needed += [] if own is None else [own]
         for column in [*needed, *self.units(plan)]:
             if column not in names:
-                raise Refused("", f"be in `{argument}`", "none of that name", column=column)
+                got = f"none of that name{meant(column, names)}"
+                raise Refused("", f"be in `{argument}`", got, column=column)
         if own in protected:
             raise Refused("", "not be protected and an id", "both", column=own or "")
         layout: list[str] = []

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from bistochastic.errors import Refused, RefusedType
+from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
-from bistochastic_survey.release.embedded import certificate_of
+from bistochastic_survey.table.frames import library
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import date
     from os import PathLike
 
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from bistochastic_survey.models.regression import Regression
     from bistochastic_survey.progress import Progress
 
+# Metadata in the schema of Arrow tables and Parquet files, which stay if these are filtered: the
+# digest of the plan, and the certificate without `central` and `files`.
+PLAN, CERTIFICATE = "bistochastic.plan_digest", "bistochastic.certificate"
 # The container of a table's columns.
 FrameT = TypeVar("FrameT")
 
@@ -457,3 +463,50 @@ class Release(Generic[FrameT]):
         if self._certificate is None:
             return render("notebook", where="data", lines=[repr(self)])
         return self._certificate._html(where="data")
+
+
+def notes(certificate: Certificate) -> dict[str, str]:
+    """Write the metadata of a protected table."""
+    return {PLAN: certificate.plan.digest, CERTIFICATE: plan_json.to_text(certificate._data())}
+
+
+def noted(data: Any, certificate: Certificate) -> Any:
+    """Add the metadata to a table, if it is an Arrow table; other tables have no metadata."""
+    if library(data) != "pyarrow":
+        return data
+    return data.replace_schema_metadata(notes(certificate))
+
+
+def read_metadata(metadata: Mapping[bytes, bytes] | None) -> Certificate | None:
+    """Read the certificate in the metadata of a schema; None if it has no certificate."""
+    found = (metadata or {}).get(CERTIFICATE.encode())
+    return None if found is None else _certificate(found)
+
+
+@lru_cache(16)
+def _certificate(written: bytes) -> Certificate:
+    try:
+        return Certificate.from_json(written.decode("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"the certificate in the schema: {error}") from None
+
+
+def certificate_of(frame: object, plan: Plan) -> Certificate | None:
+    """Find the certificate of an Arrow table; raise if ``plan`` is another."""
+    schema = getattr(frame, "schema", None) if library(frame) == "pyarrow" else None
+    found = read_metadata(getattr(schema, "metadata", None))
+    if found is not None:
+        refuse_other_plan(plan, found.plan)
+    return found
+
+
+def refuse_other_plan(plan: Plan, certified: Plan) -> None:
+    """Raise an error if the matrices of a certificate's plan are not those of the plan."""
+    if plan.digest == certified.digest:
+        return
+    then, now = ({each.columns: each for each in p._coded} for p in (certified, plan))
+    if then != now:
+        must = "be the one that protected the table, as its certificate says"
+        other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
+        listed = ", ".join(f"`{shown(column)}`" for column in other)
+        raise Refused("plan", must, f"one whose matrix of {listed} differs")

@@ -1,4 +1,4 @@
-"""``plan.responder``: records of a service or a device, as ``protect`` by ids would report them."""
+"""``plan.responder`` and ``plan.column``: records as they come, and single columns, by ids."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from bistochastic import Key, KeySource, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
-from bistochastic_survey.plan import file_labels, formats, plan_json
+from bistochastic_survey.plan import file_labels, plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.labels import Labels, like
+from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.plan import FrameT, Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.columns import Coded
@@ -25,10 +27,12 @@ from bistochastic_survey.release.run import Run
 from bistochastic_survey.release.waves import ID_TYPES, People, RowIds, Wave, id_kinds, phrase_of
 from bistochastic_survey.table.array_table import Arrays
 from bistochastic_survey.table.arrays import narrow
-from bistochastic_survey.table.frames import Codes, Mask, opened
+from bistochastic_survey.table.frames import Codes, Mask, library, opened
 from bistochastic_survey.wording import Shown, row, shown
 
 Id = int | str | bytes
+# A list, an array or a column of any library: the result has the same type.
+ValuesT = TypeVar("ValuesT")
 # Orders of columns that are remembered.
 _LAYOUTS = 64
 
@@ -197,9 +201,15 @@ class Responder(Shown):
 
 
 def responder(
-    plan: Plan, *, key: object, after: object, redraw: object, allow_insecure: object
+    plan: Plan,
+    *,
+    key: object,
+    after: object,
+    redraw: object,
+    allow_insecure: object,
+    whole: Plan | None = None,
 ) -> Responder:
-    """Make the responder of :meth:`Plan.responder`."""
+    """Make the responder of :meth:`Plan.responder`; ``whole`` is the plan of a single column."""
     plan._refuse_undecided()
     plan._meet_requirement()
     again = checks.flag("redraw", redraw)
@@ -233,7 +243,7 @@ def responder(
         if after != "first":
             if len(after) != 64 or not set(after) <= set("0123456789abcdef"):
                 raise Refused("after", must, "a string beyond these")
-            if after not in _digests(plan) and not again:
+            if after not in _digests(whole or plan) and not again:
                 cure = "redraw=True re-randomizes, which spends epsilon again"
                 got = f"that of a plan that draws otherwise: {cure}"
                 raise Refused("after", "be the digest of this plan", got)
@@ -243,7 +253,7 @@ def responder(
 def _digests(plan: Plan) -> set[str]:
     """Return the digest of a plan, and its digest without ``id_type``, which changes no draw."""
     plain = {name: each for name, each in plan_json.plain(plan).items() if name != "id_type"}
-    return {plan.digest, formats.digest(plain)}
+    return {plan.digest, plan_json.digest_of_plain(plain)}
 
 
 class _Quick:
@@ -327,3 +337,117 @@ class Record(Arrays):
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
         """Return the record with these columns, None for one that stays."""
         return {n: (self._columns[n] if new is None else new)[0] for n, new in columns.items()}
+
+
+@dataclass(frozen=True, repr=False)
+class PlannedColumn(Shown):
+    """One column of a plan: see :meth:`Plan.column`.
+
+    >>> import bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
+    >>> plan.column("sex").column
+    'sex'
+    """
+
+    plan: Plan
+    column: str
+
+    @property
+    def attribute(self) -> Attribute:
+        """What happens to the column, maybe together with others.
+
+        >>> import bistochastic_survey as sv
+        >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
+        >>> plan.column("sex").attribute
+        <Categorical `sex`, 2 categories: uniform, beta 1>
+        """
+        return next(each for each in self.plan.attributes if self.column in each.columns)
+
+    def function(
+        self,
+        *,
+        key: Key | KeySource,
+        ids: bool = True,
+        after: Certificate | str = "first",
+        redraw: bool = False,
+        allow_insecure: bool = False,
+    ) -> ColumnFunction:
+        """Make the function of values and ids that gives what ``protect`` by ids gives.
+
+        ``key`` is a :class:`Key`, or a :class:`KeySource`, which the function can be pickled with.
+        ``ids`` must be True: a function sees batches, in which rows have no position. ``after`` and
+        ``redraw`` are those of :meth:`Plan.responder`, with the digest of the whole plan. A column
+        that is drawn together with others, or whose matrix another column chooses, raises an error.
+
+        >>> import bistochastic as bs
+        >>> import bistochastic_survey as sv
+        >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> key, wave = bs.Key.generate(), sv.Wave("id", after="first")
+        >>> protect_sex = plan.column("sex").function(key=key)
+        >>> release = plan.protect({"sex": ["F", "M"], "id": [7, 8]}, key=key, ids=wave)
+        >>> protect_sex(["F", "M"], [7, 8]) == release.data["sex"]
+        True
+        """
+        if not checks.flag("ids", ids):
+            raise Refused("ids", "be True, as rows of a batch have no position", "False")
+        plan, attribute = self.plan, self.attribute
+        plan._refuse_undecided()
+        plan._meet_requirement()
+        for others, why in (
+            (set(attribute.columns) - {self.column}, "is drawn together"),
+            ({attribute.groups.column} if attribute.groups else set(), "chooses its matrix"),
+        ):
+            if others:
+                got = f"`{shown(min(others))}`, which {why}: use batch_function"
+                raise Refused("", "need no other column", got, column=self.column)
+        alone = Plan([attribute], name=plan.name, id_type=plan.id_type)
+        given = {"after": after, "redraw": redraw, "allow_insecure": allow_insecure}
+        return ColumnFunction(responder(alone, key=key, whole=plan, **given), self.column)
+
+    def __repr__(self) -> str:
+        return f"<PlannedColumn `{shown(self.column)}` of plan `{shown(self.plan.name)}`>"
+
+
+@dataclass(frozen=True, repr=False)
+class ColumnFunction(Shown):
+    """A function of the values of one column and of ids: see :meth:`PlannedColumn.function`.
+
+    >>> import bistochastic as bs, bistochastic_survey as sv
+    >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
+    >>> len(plan.column("sex").function(key=bs.Key.generate())(["F", "M"], ids=[7, 8]))
+    2
+    """
+
+    responder: Responder
+    column: str
+
+    def __call__(self, values: ValuesT, ids: object) -> ValuesT:
+        """Protect a list, an array or a column of pandas, polars or pyarrow.
+
+        >>> import bistochastic as bs, numpy as np
+        >>> import bistochastic_survey as sv
+        >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
+        >>> protect_sex = plan.column("sex").function(key=bs.Key.generate())
+        >>> protect_sex(np.array(["F", "M", "M"]), ids=np.arange(3)).shape
+        (3,)
+        """
+        given: Any = values
+        kind, name = library(values), self.column
+        frame: Any = {name: given}
+        if kind in ("pandas", "polars"):
+            frame = given.to_frame(name)
+        elif kind == "pyarrow":
+            frame = pa.table(frame)
+        made: Any = self.responder.columns(frame, ids=ids)[name]
+        if kind in ("pandas", "polars"):
+            made = made.rename(given.name)
+        if kind == "pandas":
+            # The column goes back into the caller's own frame.
+            made.index = given.index
+        if kind == "pyarrow" and isinstance(given, pa.Array):
+            made = made.combine_chunks()
+        found: ValuesT = made
+        return found
+
+    def __repr__(self) -> str:
+        return f"<ColumnFunction of `{shown(self.column)}`, key {self.responder.fingerprint}>"

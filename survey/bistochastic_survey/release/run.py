@@ -24,12 +24,11 @@ from bistochastic_survey.plan.attributes import about
 from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import waves
-from bistochastic_survey.release.addressing import ByIds, Unit
 from bistochastic_survey.release.certificate import BLOCK, Certificate
+from bistochastic_survey.release.certificate_json import ByIds, Unit
 from bistochastic_survey.release.columns import Coded, Encoded, NumericValues
 from bistochastic_survey.release.options import Options
-from bistochastic_survey.release.units import Met
-from bistochastic_survey.release.waves import RowIds
+from bistochastic_survey.release.waves import Met, RowIds
 from bistochastic_survey.table.arrays import narrow, words
 from bistochastic_survey.table.frames import Table
 

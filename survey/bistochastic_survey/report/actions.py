@@ -8,8 +8,7 @@ import numpy as np
 
 from bistochastic import Matrix, structure
 from bistochastic_survey.plan.attributes import Categorical, Joint
-from bistochastic_survey.plan.binned import Binned
-from bistochastic_survey.plan.numeric import Attribute, Numeric
+from bistochastic_survey.plan.numeric import Attribute, Binned, Numeric
 from bistochastic_survey.plan.published import certain, missing_is_seen
 from bistochastic_survey.report.sentences import category
 from bistochastic_survey.report.suspicion import percent, percent_down

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import bistochastic_survey as sv
 from bistochastic_survey import cli
-from bistochastic_survey.release import embedded
+from bistochastic_survey.release.release import read_metadata
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +73,7 @@ def test_a_schema_has_the_digest_and_the_certificate_without_files(folder: Path)
         assert inside == {k: v for k, v in beside.to_dict().items() if k != "files"}
         assert sv.Certificate.from_json(json.dumps(inside)).digest == beside.digest
     release = plan_of().protect(people())
-    assert embedded.read(release.data.schema.metadata) == release.certificate
+    assert read_metadata(release.data.schema.metadata) == release.certificate
     # Other containers have no room for notes.
     assert plan_of().protect(people().to_pandas()).data.attrs == {}
 

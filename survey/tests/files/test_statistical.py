@@ -298,8 +298,8 @@ def test_booleans_dates_and_missing_strings_are_read_as_written(tmp_path: Path) 
     smokes = sv.Categorical("smokes", [False, True], "randomized_response", beta=0.6,
                             missing="keep")  # fmt: skip
     town = sv.Categorical("town", ["a", "b"], "randomized_response", beta=0.6, missing="category")
-    born = sv.Binned("born", width="year", low="1990-01-01", high="2000-01-01",
-                     family="randomized_response", epsilon=1, output="midpoint")  # fmt: skip
+    born = sv.Binned("born", [f"{year}-01-01" for year in range(1990, 2001)],
+                     "randomized_response", epsilon=1, output="midpoint")  # fmt: skip
     plan = sv.Plan([smokes, town, born], keep=["time"])
     days = [datetime.date(1990 + i % 10, 3, 1) for i in range(N)]
     table = pa.table({

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import bistochastic_survey as sv
 import protocol as law
-from bistochastic_survey.plan.binned import Bins
+from bistochastic_survey.plan.numeric import Bins
 from folded import waved
 
 RR: Literal["randomized_response"] = "randomized_response"
@@ -51,10 +51,10 @@ def plan(output: Any = "number", **options: Any) -> sv.Plan:
     return sv.Plan(
         [
             sv.Binned("age", [0, 18, 65, 120], GEO, epsilon=1, output=output),
-            sv.Binned("wage", width=62.5, low=0, high=1000, family=GEO, epsilon=2, output=output,
+            sv.Binned("wage", np.arange(0, 1001, 62.5), GEO, epsilon=2, output=output,
                       step=0.25 if number else None),
-            sv.Binned("born", width="month", low="2024-01-01", high=date(2025, 1, 1), family=RR,
-                      epsilon=2, output=output),
+            sv.Binned("born", [*(date(2024, month, 1) for month in range(1, 13)), "2025-01-01"],
+                      RR, epsilon=2, output=output),
         ],
         **{"name": "bins", "keep": ["hid"], "units": [], **options},
     )  # fmt: skip
@@ -94,11 +94,10 @@ def test_labels_of_months_quarters_and_years() -> None:
         "quarter": ("2024-Q4", "2025-Q1"),
         "year": ("2024", "2025"),
     }
-    starts = {"month": (11, 2), "quarter": (10, 4), "year": (1, 1)}
+    starts = {"month": [11, 12, 13, 14], "quarter": [10, 13, 16], "year": [1, 13, 25]}
     for width, want in names.items():
-        first, last = starts[width]
-        high = date(2025 if width != "year" else 2026, last, 1)
-        assert Bins.of(width=width, low=date(2024, first, 1), high=high).names == want
+        days = [date(2024 + (m - 1) // 12, (m - 1) % 12 + 1, 1) for m in starts[width]]
+        assert Bins.of(days).names == want
     assert Bins.of(breaks=["2024-01-01", "2024-01-15"]).names == ("[2024-01-01, 2024-01-15)",)
 
 
@@ -110,12 +109,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"breaks": [0, math.nan]}, "must be finite"),
     ({"breaks": [0, date(2024, 1, 1)]}, "all numbers or all dates"),
     ({"breaks": [datetime(2024, 1, 1), datetime(2024, 2, 1)]}, "got datetime"),
-    ({"breaks": [0, 1], "width": 1, "low": 0, "high": 1}, "got breaks and width"),
-    ({"width": 0.3, "low": 0, "high": 1}, "`width` must divide"),
-    ({"width": -1, "low": 0, "high": 1}, "`width` must be positive"),
-    ({"width": "month", "low": date(2024, 1, 2), "high": date(2025, 1, 1)}, "first day of a month"),
-    ({"width": "month", "low": 0, "high": 1}, "first day of a month"),
-    ({"width": 1, "low": date(2024, 1, 2), "high": date(2025, 1, 1)}, "month, quarter or year"),
+    ({"breaks": None}, "must be a list of numbers or dates; got none"),
     ({"breaks": [0, 1], "open": ("left",)}, "`open` must hold"),
     ({"breaks": [0, 1], "open": ("low",), "output": "number"}, "which have no number"),
     ({"breaks": [0, 1], "open": ("low",), "output": "midpoint"}, "which have no number"),
@@ -157,8 +151,8 @@ def test_values_outside_are_counted_and_the_first_row_named() -> None:
 
 
 def test_dates_with_a_time_zone_are_refused() -> None:
-    made = sv.Plan([sv.Binned("t", width="year", low="2024-01-01", high="2026-01-01",
-                              family=RR, beta=0.6)])  # fmt: skip
+    years = ["2024-01-01", "2025-01-01", "2026-01-01"]
+    made = sv.Plan([sv.Binned("t", years, RR, beta=0.6)])
     naive = pd.DataFrame({"t": pd.to_datetime(["2024-05-01 13:00", "2025-12-31 23:59"])})
     assert set(made.protect(naive).data["t"]) <= {"2024", "2025"}
     frames: list[Any] = [
@@ -523,9 +517,7 @@ version = 1
 [[attributes]]
 kind = "binned"
 column = "born"
-width = "year"
-low = 2000-01-01
-high = 2010-01-01
+breaks = [2008-01-01, 2009-01-01, "2010-01-01"]
 open = ["high"]
 unit = "home"
 matrix = {family = "geometric", requested = {epsilon = 2}}
@@ -533,7 +525,7 @@ matrix = {family = "geometric", requested = {epsilon = 2}}
     assert by_hand.attributes[0].axes[0].values[-2:] == ("2009", "[2010-01-01, inf)")
     assert by_hand.units == ("home",)
     start = 'version = 1\n[[attributes]]\nkind = "binned"\ncolumn = "x"\n'
-    for wrong in ("breaks = [1, 0]", "breaks = [true, 0]", "breaks = 3", "width = 1"):
+    for wrong in ("breaks = [1, 0]", "breaks = [true, 0]", "breaks = 3", "step = 1"):
         with pytest.raises((ValueError, TypeError), match="must"):
             sv.Plan.from_toml(f'{start}{wrong}\nmatrix = {{family = "uniform"}}')
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import functools
 import json
 import math
 import pickle
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,7 +23,6 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic.errors import GuaranteeError
-from bistochastic_survey.wording import up
 from plan_schema import schema
 
 loose: Any = sv
@@ -413,7 +416,6 @@ def test_the_epsilon_of_groups_is_the_largest_and_not_that_of_the_smallest_beta(
     plan = sv.Plan([attribute], keep=["region"])
     assert (plan.beta, plan.epsilon) == (true.beta, far.epsilon)
     assert plan.by_attribute["x"].epsilon == far.epsilon
-    assert up(far.epsilon) in attribute._repr_html_()
     certificate = plan.protect({"x": [1, 2], "region": ["n", "s"]}).certificate
     assert certificate.to_dict()["epsilon"] == far.epsilon
     with pytest.raises(GuaranteeError, match="`epsilon` must be at most"):
@@ -540,3 +542,47 @@ def test_one_level_is_said_to_hide_nothing(tmp_path: Path) -> None:
     assert "one category" not in str(sv.Plan([two]).preview())
     numbers = sv.Plan([sv.Numeric("income", "uniform")])
     assert "1 (one record)" in str(numbers.preview(1))
+
+
+def test_replace_makes_the_same_plan_with_another_field() -> None:
+    sex = sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6, unit="home")
+    plan = sv.Plan(
+        [sex], name="one", keep=["age"], drop=["home"], requirement={"min_beta": 0.5},
+        column_labels={"sex": "Sex"}, value_labels={"sex": {"F": "female"}}, id_type="integer",
+    )  # fmt: skip
+    other = dataclasses.replace(plan, name="two")
+    assert other.name == "two"
+    assert dataclasses.replace(other, name="one") == plan
+    assert hash(dataclasses.replace(other, name="one")) == hash(plan)
+    assert dataclasses.replace(plan, requirement=None).requirement == {}
+    for each in (other, pickle.loads(pickle.dumps(other)), copy.deepcopy(other)):
+        assert (each.requirement, each.units) == ({"min_beta": 0.5}, ("home",))
+        assert each.value_labels == {"sex": {"F": "female"}}
+
+
+def test_the_nearest_name_is_suggested() -> None:
+    given: Any = {"family": "randomized_response", "beta": 0.6}
+    plan = sv.Plan([sv.Categorical("sex", ["F", "M"], **given)])
+    wrong: list[tuple[str, Callable[[], object]]] = [
+        ("sex", lambda: plan.column("sx")),
+        ("sex", lambda: sv.Plan(plan.attributes, column_labels={"sexx": "Sex"})),
+        ("min_beta", lambda: sv.Plan(plan.attributes, requirement={"minbeta": 0.5})),
+        ("epsilon", lambda: sv.Categorical("a", [1, 2], "randomized_response", epsilonn=1)),
+        ("randomized_response", lambda: sv.Categorical("a", [1, 2], "randomised_response")),  # type: ignore[arg-type]
+        ("sexx", lambda: plan.protect({"sexx": ["F"]})),
+        ("attributes", lambda: sv.Plan.from_json('{"version": 1, "atributes": []}')),
+        ("age", lambda: sv.Plan.for_frame({"a": ["x", "y"], "age": int}, beta=0.6, keep=["agee"])),
+    ]
+    for name, call in wrong:
+        with pytest.raises((ValueError, TypeError), match=f"did you mean {name}\\?$"):
+            call()
+    with pytest.raises(ValueError, match=r"got `income`$"):
+        plan.column("income")
+
+
+def test_categories_keep_their_limit_beside_permuted_numbers() -> None:
+    given: Any = {"family": "randomized_response", "epsilon": 1}
+    coded = [sv.Categorical(name, ["x", "y"], **given) for name in ("a", "b")]
+    said = str(sv.Plan([*coded, sv.Numeric("pay", "k_anonymous", k=3)]).preview(100))
+    assert re.search(r"^Categories +beta 0.83\d+ .*, epsilon 2 per record$", said, re.M)
+    assert "columns `a`, `b`: a suspicion of 1% becomes at most 6.95% with 1 record" in said

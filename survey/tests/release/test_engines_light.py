@@ -15,7 +15,7 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic_survey.release.engines import Ordered
+from bistochastic_survey.release.batch_function import Ordered
 from engine_failures import BAD_INPUT, SECRET, bad_input
 from folded import waved
 from release.test_batch_function import people, plan

@@ -39,7 +39,8 @@ from bistochastic_survey import cli
 from bistochastic_survey import table as adapters
 from bistochastic_survey.files import parquet_file
 from bistochastic_survey.plan.labels import Labels
-from bistochastic_survey.release import embedded, protect
+from bistochastic_survey.release import protect
+from bistochastic_survey.release.release import notes
 from bistochastic_survey.table import arrays, arrow_cells
 from bistochastic_survey.table.codes import codes_of
 from bistochastic_survey.table.table import Table
@@ -333,7 +334,7 @@ def test_arrow_tables_leave_by_their_cells(name: str, options: str) -> None:
     assert all(f.metadata is None and f.nullable for f in release.data.schema)
     # What has left can go through the door again.
     again = pa.table({"kept": arrow_cells.column(release.data["kept"])})
-    again = again.replace_schema_metadata(embedded.notes(release.certificate))
+    again = again.replace_schema_metadata(notes(release.certificate))
     assert serialised(again) == serialised(release.data.select(["kept"]))
 
 
@@ -785,7 +786,7 @@ def rewritten(folder: Path, found: Any, protected: Any = ("answer",)) -> bytes:
     for batch in found.combine_chunks().to_batches(77):
         sink.write(batch)
     text = (folder / "out.parquet.certificate.json").read_text("utf-8")
-    sink.note(embedded.notes(sv.Certificate.from_json(text)))
+    sink.note(notes(sv.Certificate.from_json(text)))
     sink.close()
     return (folder / "again.parquet").read_bytes()
 
