@@ -1,6 +1,6 @@
 //! Ids of a caller, one or one per record, from whatever holds them.
 
-use numpy::{PyReadonlyArray1, PyUntypedArray};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 

@@ -39,7 +39,7 @@ from bistochastic_survey.analysis.protected_table import (
 from bistochastic_survey.analysis.request import Question, ask_table, part
 from bistochastic_survey.checks import Array
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.table.batched import Batched
+from bistochastic_survey.table.frames import Batched
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
 

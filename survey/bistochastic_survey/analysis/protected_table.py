@@ -20,8 +20,7 @@ from bistochastic_survey.plan.labels import key
 from bistochastic_survey.release import columns as coding
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.arrays import narrow
-from bistochastic_survey.table.batched import Batched
-from bistochastic_survey.table.frames import Table, WrongType
+from bistochastic_survey.table.frames import Batched, Table, WrongType
 from bistochastic_survey.table.results import opened
 from bistochastic_survey.wording import prefix, shown
 

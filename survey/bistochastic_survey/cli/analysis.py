@@ -16,7 +16,7 @@ import bistochastic_survey as sv
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.cli.group import main, say, say_json
-from bistochastic_survey.cli.inputs import names_in, open_released, read_key, read_law, read_own
+from bistochastic_survey.cli.inputs import names_in, open_released, read_key, read_own
 from bistochastic_survey.cli.options import (
     FILE,
     columns_named,
@@ -118,7 +118,10 @@ def estimate(
         names = [*source.schema.names, *declared]
         columns = columns_named("by", by, names)
         typed = conditions(where, names), conditions(ratio, names)
-        met, shared = _levels(source, declared, [*columns, *([mean] if mean else [])], typed)
+        # An unprotected column of a CSV file is numeric if all its cells are numbers.
+        about = {*columns, mean, *typed[0], *typed[1]}
+        source.decide([name for name in source.schema.names if name in about])
+        met, shared = _levels(source, declared, typed)
         drawn: Any = {"design": design, "population": population}
         if by:
             found = release.estimate(*columns, where=met, method=method, **drawn)
@@ -141,19 +144,11 @@ def estimate(
 
 
 def _levels(
-    source: Source,
-    declared: dict[str, str],
-    columns: Sequence[str],
-    typed: tuple[dict[str, list[str]], ...],
+    source: Source, declared: dict[str, str], typed: Sequence[dict[str, list[str]]]
 ) -> list[dict[str, list[str | float]]]:
-    """Give categories that were typed the types of their columns.
-
-    An unprotected cell of a CSV file is a number if all cells of its column are.
-    """
+    """Give categories that were typed the types of their columns."""
     from bistochastic_survey.files.formats import held_in
 
-    about = [*columns, *(column for each in typed for column in each)]
-    source.decide([n for n in dict.fromkeys(about) if n in source.schema.names])
     held = {**held_in(source), **declared}
     return [
         {column: [_level(held.get(column), level) for level in levels]
@@ -166,14 +161,11 @@ def _level(kind: str | None, typed: str) -> str | float:
     """Convert a category that was typed to the type of its column."""
     from bistochastic_survey.plan.labels import plain_integer
 
-    if kind == "text":
-        return typed
-    truths = {"true": True, "false": False}
-    if kind in ("boolean", None) and typed.lower() in truths:
-        return truths[typed.lower()]
-    whole = None if kind == "floats" else plain_integer(typed)
+    whole = None if kind in ("text", "floats") else plain_integer(typed)
     if whole is not None:
         return whole
+    if kind in ("boolean", None) and typed.lower() in ("true", "false"):
+        return typed.lower() == "true"
     # Any other spelling is not a category of such a column, and raises an error.
     return float(typed) if kind == "floats" and _NUMBER.fullmatch(typed) else typed
 
@@ -278,7 +270,6 @@ def audit(
 
     for name, path in {"original": original, "release": release}.items():
         check_file(path, name)
-    _check_order(original, release, plan)
     made, _ = read_own(release, plan, "release")
     if out is not None:
         checks.html_path("out", out)
@@ -341,26 +332,6 @@ def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
         except ValueError:
             raise Refused("--knows", "be like sex,age=2", shown(each)) from None
     return found
-
-
-def _check_order(original: Path, release: Path, plan: Path | None) -> None:
-    """Raise an error if the certificate is next to the original, and not next to the release."""
-    from bistochastic_survey.files.open import find_certificate
-    from bistochastic_survey.release.release import refuse_other_plan
-
-    if find_certificate(release) is not None:
-        return
-    try:
-        found = find_certificate(original)
-        if found is None:
-            return
-        if plan is not None:
-            refuse_other_plan(read_law(plan)[0], found.plan)
-    except ValueError:
-        # The certificate is about another release.
-        return
-    got = "one with a certificate of this plan next to it, while `release` has none"
-    raise Refused("original", "be the file before it was protected", f"{got}: are the two swapped?")
 
 
 def _texts(path: Path, name: str) -> list[str]:

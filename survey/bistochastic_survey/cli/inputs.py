@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bistochastic import Key
 from bistochastic.errors import Refused
 from bistochastic_survey.cli.group import say, warn
+from bistochastic_survey.files import atomic
 from bistochastic_survey.files.atomic import in_file
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.wording import shown
@@ -25,7 +26,7 @@ PLANS = (".toml", ".json")
 _MARK = '"certificate_version"'
 
 
-def _text_of(path: Path, name: str) -> str:
+def text_of(path: Path, name: str) -> str:
     """Read the text of a small file."""
     try:
         return path.read_text(encoding="utf-8")
@@ -46,7 +47,7 @@ def read_plan(path: Path, name: str = "plan") -> Plan:
     form = path.suffix.lower()
     if form not in PLANS:
         raise Refused(name, f"end in {' or '.join(PLANS)}", shown(path.suffix) or "no ending")
-    text = _text_of(path, name)
+    text = text_of(path, name)
     with in_file(path):
         return Plan.from_toml(text) if form == ".toml" else Plan.from_json(text)
 
@@ -55,7 +56,7 @@ def read_certificate(path: Path, name: str) -> Certificate:
     """Read a certificate from a JSON file."""
     from bistochastic_survey import Certificate
 
-    text = _text_of(path, name)
+    text = text_of(path, name)
     with in_file(path):
         return Certificate.from_json(text)
 
@@ -63,7 +64,7 @@ def read_certificate(path: Path, name: str) -> Certificate:
 def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
     """Read a plan, or a certificate with its plan."""
     form = path.suffix.lower()
-    if form == ".json" and path.is_file() and _MARK in _text_of(path, name)[:200]:
+    if form == ".json" and path.is_file() and _MARK in text_of(path, name)[:200]:
         certificate = read_certificate(path, name)
         return certificate.plan, certificate
     return read_plan(path, name), None
@@ -126,6 +127,18 @@ def read_key(file: Path | None) -> Key | None:
     for warning in said:
         warn(str(warning.message))
     return found
+
+
+def refuse_old(path: Path, name: str) -> None:
+    """Raise an error if there is a file."""
+    if path.exists() or path.is_symlink():
+        raise Refused(name, "be a new file", f"one that there is: {shown(path)}")
+
+
+def write_new(path: Path, name: str, text: str) -> None:
+    """Write text to a new file."""
+    refuse_old(path, name)
+    atomic.write(path, name, text)
 
 
 def refuse_same(written: str, to: Path, others: Sequence[tuple[str, Path | None]]) -> None:

@@ -19,7 +19,9 @@ from bistochastic_survey.cli.inputs import (
     read_key,
     read_law,
     read_plan,
+    refuse_old,
     refuse_same,
+    write_new,
 )
 from bistochastic_survey.cli.options import (
     DECIMAL,
@@ -30,7 +32,6 @@ from bistochastic_survey.cli.options import (
     file_argument,
     reads_csv,
 )
-from bistochastic_survey.files.atomic import new
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import steps, watched
 from bistochastic_survey.wording import shown
@@ -145,8 +146,8 @@ def _plan(
         raise click.UsageError("Missing argument 'FILE', or option '--codebook'.")
     if out is not None and out.suffix.lower() != ".toml":
         raise Refused("out", "end in .toml", shown(out.suffix) or "no ending")
-    if out is not None and out.exists():
-        raise Refused("out", "be a new file", f"one that there is: {shown(out)}")
+    if out is not None:
+        refuse_old(out, "out")
     columns: list[Column] | None = None
     if file is not None:
         with closing(open_source(file, "file", dialect=dialect)) as source, watched("reading"):
@@ -169,14 +170,7 @@ def _plan(
     if out is None:
         say(made.plan.to_toml(), nl=False)
     else:
-        try:
-            with new(out, "out") as part:
-                part.write_text(made.plan.to_toml(), encoding="utf-8")
-        except FileNotFoundError:
-            must = "be in a folder that there is"
-            raise Refused("out", must, f"none at {shown(out.parent)}") from None
-        except OSError as error:
-            raise Refused("out", "be a file to write", error.strerror) from None
+        write_new(out, "out", made.plan.to_toml())
         say(f"{made.plan.preview()}\n\nWritten to {shown(out)}")
     # Last, where they are noticed; to stderr if the plan itself goes to stdout.
     for sentence in made.left_out:
@@ -236,8 +230,8 @@ def protect(
     """Protect the file IN by a plan and write it to OUT, with a certificate next to it.
 
     IN is a CSV, Parquet or Arrow file, or one of SPSS, Stata or SAS (.sav, .zsav, .dta, .sas7bdat,
-    .xpt), by its ending. OUT is a .csv, .parquet, .sav or .dta file. An existing OUT is replaced
-    once the new one is complete. Without --key-file, a key is generated and discarded, which is
+    .xpt), by its ending. OUT is a .csv or .parquet file. An existing OUT is replaced once the new
+    one is complete. Without --key-file, a key is generated and discarded, which is
     right for a single release.
 
     `protect - -` reads rows from standard input and writes to standard output as they come, as CSV
@@ -249,7 +243,7 @@ def protect(
 
     \b
     bistochastic protect survey.csv protected.csv --plan plan.toml --shuffle
-    bistochastic protect survey.sav protected.csv protected.sav --plan plan.toml --shuffle
+    bistochastic protect survey.sav protected.csv protected.parquet --plan plan.toml --shuffle
     bistochastic protect wave2.parquet out.parquet --plan plan.toml --key-file survey.key \\
         --id-column person --after wave1.parquet.certificate.json
     bistochastic protect - - --format ndjson --plan plan.toml --key-file survey.key \\
@@ -263,13 +257,13 @@ def protect(
     A quote that does not end in its line is an error, as it may have swallowed rows: fields with
     line ends need a Parquet file. Messages count rows from 0, without the header.
     Memory use does not grow with the file, except for numeric columns: about 32 bytes per row.
-    Files of SPSS, Stata and SAS are read and written whole. Their labels come from the plan.
+    Files of SPSS, Stata and SAS are read whole. Labels stay in the plan.
 
     Each run draws new noise, unless it has the same key and release name. To publish a release in
     two formats, name both files in one run.
     """
     from bistochastic_survey import Wave
-    from bistochastic_survey.files.earlier_draws import describe_draws, find_draws, read_earlier
+    from bistochastic_survey.files.earlier_draws import describe_draws, read_earlier
     from bistochastic_survey.files.pipe import protect_pipe
     from bistochastic_survey.files.protect import protect_file
     from bistochastic_survey.release.options import Options
@@ -340,9 +334,9 @@ def protect(
     audit = f"  bistochastic audit {files[0]} {files[1]}\n"
     page = f"  bistochastic report {files[2]} --out report.html"
     say(f"\nNext:\n{audit * (not found.shuffled)}{page}")
-    draws = find_draws(earlier, found)
-    if draws:
-        warn(describe_draws(draws, target, found))
+    draws = describe_draws(earlier, target, found)
+    if draws is not None:
+        warn(draws)
 
 
 def _named(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -8,7 +8,6 @@ lock distinguishes it from the folder of a run that is still at work.
 from __future__ import annotations
 
 import contextlib
-import errno
 import glob
 import os
 import shutil
@@ -63,26 +62,7 @@ class Whole:
 
     def rename(self, part: Path) -> None:
         """Replace the target by a part, with the permissions of the old target."""
-        self._finish(part)
-        part.replace(self.target)
-
-    def place(self, part: Path) -> None:
-        """Give a part a free name; ``FileExistsError`` if the name is in use by now."""
-        self._finish(part)
-        try:
-            # Unlike a rename, a link never replaces a file.
-            os.link(part, self.target)
-        except FileExistsError:
-            raise
-        except OSError:
-            # Some file systems know no links.
-            if self.target.exists():
-                raise FileExistsError(str(self.target)) from None
-            part.replace(self.target)
-
-    def _finish(self, part: Path) -> None:
-        """Wait until a part is on the disk, so no name ever leads to half of it."""
-        # Some file systems know no such thing.
+        # No name ever leads to half of a file. Some file systems know no such wait.
         with part.open("rb") as file, contextlib.suppress(OSError):
             os.fsync(file.fileno())
         mask = os.umask(0o077)
@@ -92,34 +72,11 @@ class Whole:
         with contextlib.suppress(OSError):
             mode = self.target.stat().st_mode & 0o777
         part.chmod(mode)
+        part.replace(self.target)
 
     def __exit__(self, *_error: object) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._at_work.close()
-
-
-@contextlib.contextmanager
-def new(path: Path, name: str) -> Iterator[Path]:
-    """Give a part to write to, which becomes a new file at the end, or not at all.
-
-    ``FileExistsError`` if there is a file of that name.
-
-    >>> target = Path(tempfile.mkdtemp()) / "out.txt"
-    >>> with new(target, "out") as part:
-    ...     _ = part.write_text("all of it")
-    ...     target.exists()
-    False
-    >>> target.read_text()
-    'all of it'
-    """
-    if path.exists() or path.is_symlink():
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    with Whole(path, name) as whole:
-        part = whole.new("file")
-        yield part
-        whole.place(part)
 
 
 @contextlib.contextmanager

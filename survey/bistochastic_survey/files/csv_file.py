@@ -29,7 +29,7 @@ from bistochastic.errors import Refused
 from bistochastic_survey.files import csv_numbers
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.csv_numbers import TYPES
-from bistochastic_survey.files.tables import Sink, Source, Typed
+from bistochastic_survey.files.tables import Sink, Source
 from bistochastic_survey.release.protect import abreast
 from bistochastic_survey.table.arrow_cells import Cells, is_string, spelled_out
 from bistochastic_survey.table.frames import distinct
@@ -257,19 +257,6 @@ class CsvSource(Source):
         found = {name: csv_numbers.joined(kinds) for name, kinds in seen.items()}
         self._retype(self._found | {n: kind for n, kind in found.items() if kind != "text"})
 
-    def spelled(self) -> Typed:
-        found, types = self._found, {name: TYPES[kind] for name, kind in self._found.items()}
-        self._retype({})
-
-        def typed(batch: pa.RecordBatch) -> pa.RecordBatch:
-            columns = zip(batch.schema.names, batch.columns, strict=True)
-            return pa.RecordBatch.from_pydict(
-                {name: self._typed(column, name, 0, found.get(name)) if name in found else column
-                 for name, column in columns}
-            )  # fmt: skip
-
-        return types, typed
-
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
         """Return whole columns: as numbers if all values are, unless the column is in ``texts``."""
         if not columns:
@@ -281,10 +268,10 @@ class CsvSource(Source):
         found = zip(columns, read.columns, strict=True)
         return pa.table({name: self._typed(column, name, 0) for name, column in found})
 
-    def _typed(self, texts: Cells, name: str, done: int, kind: str | None = None) -> Cells:
+    def _typed(self, texts: Cells, name: str, done: int) -> Cells:
         """Return a column of strings as its kind; ``done`` rows were before."""
-        kind, decimal = kind or self._kinds.get(name, "text"), self._dialect.decimal
-        return csv_numbers.typed(texts, kind, name, done, decimal)
+        kind = self._kinds.get(name, "text")
+        return csv_numbers.typed(texts, kind, name, done, self._dialect.decimal)
 
     def about(self) -> int:
         # A row is hardly shorter than two bytes per column.

@@ -20,7 +20,7 @@ from bistochastic.errors import Refused
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.csv_file import CsvSink, CsvSource
 from bistochastic_survey.files.parquet_file import ArrowSource, ParquetSink, ParquetSource
-from bistochastic_survey.files.statistical import READERS, StatisticalSink, StatisticalSource, Texts
+from bistochastic_survey.files.statistical import READERS, StatisticalSource
 from bistochastic_survey.files.tables import Sink, Source, said
 from bistochastic_survey.table.arrow_cells import Cells, flags, is_string, spelled_out, value_type
 from bistochastic_survey.table.arrow_table import ArrowTable
@@ -28,7 +28,7 @@ from bistochastic_survey.table.frames import Mask, Table
 from bistochastic_survey.table.schemas import MOST_LEVELS, Column, levels_among
 from bistochastic_survey.wording import shown
 
-WRITTEN = (".csv", ".parquet", ".sav", ".dta")
+WRITTEN = (".csv", ".parquet")
 # Read whole, with labels.
 STATISTICAL = tuple(READERS)
 READ = (".csv", ".parquet", ".arrow", ".feather", *STATISTICAL)
@@ -85,20 +85,10 @@ def created(
     schema: pa.Schema,
     protected: Container[str],
     dialect: Dialect | None = None,
-    labels: Texts = ({}, {}),
-    categories: Mapping[str, Iterable[object]] | None = None,
 ) -> Sink:
-    """Create a file of that form for batches of that schema; these columns are protected.
-
-    ``labels`` are for columns and their values, in formats that have them. ``categories`` are those
-    that the columns may hold.
-    """
+    """Create a file of that form for batches of that schema; these columns are protected."""
     if form == ".csv":
         return CsvSink(path, schema, dialect)
-    if form in STATISTICAL:
-        return StatisticalSink(path, form, schema, labels, categories)
-    if form != ".parquet":
-        raise NotImplementedError(form)
     return ParquetSink(path, schema, protected)
 
 

@@ -29,7 +29,7 @@ from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING
 from bistochastic_survey.files.formats import created, ending, open_source
 from bistochastic_survey.files.shuffle import Scatter
-from bistochastic_survey.files.tables import Sink, Source, Typed
+from bistochastic_survey.files.tables import Sink, Source
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.columns import NumericValues
@@ -64,19 +64,16 @@ def protect_file(
     placed = places if {*forms} == {".parquet"} else ()
     table = open_source(source, "in", {**id_kinds(plan, options), **kinds(plan)}, placed, dialect)
     try:
-        typed: Typed = {}, lambda batch: batch
         if {*forms} != {".csv"}:
             leaving = options.layout(plan, list(table.schema.names))
             table.decide([name for name in leaving if name in table.schema.names])
-            if ".csv" in forms:
-                typed = table.spelled()
         numbers = _permuted(plan, table, options, progress)
         with contextlib.ExitStack() as stack:
             wholes = [stack.enter_context(Whole(out, "out")) for out in listed]
             beside = stack.enter_context(Whole(certificate, "certificate", follow=False))
             parts = [whole.new("table") for whole in wholes]
-            files = _Files(plan, dict(zip(parts, forms, strict=True)), typed, dialect)
-            found = _write(plan, table, options, numbers, wholes[0], files, progress)
+            files = dict(zip(parts, forms, strict=True))
+            found = _write(plan, table, options, numbers, wholes[0], files, dialect, progress)
             said = beside.new("certificate")
             try:
                 found = replace(found, files=dict(zip(names, map(digest, parts), strict=True)))
@@ -94,42 +91,6 @@ def protect_file(
             return found
     finally:
         table.close()
-
-
-class _Files:
-    """All files that a draw is written to. A CSV file keeps how numbers are spelled."""
-
-    def __init__(
-        self, plan: Plan, forms: dict[Path, str], typed: Typed, dialect: Dialect | None
-    ) -> None:
-        self._plan, self.forms, self._dialect = plan, forms, dialect
-        self._types, self._typed = typed
-        self.sinks: dict[Path, Sink] = {}
-
-    def open(self, schema: pa.Schema) -> None:
-        typed = schema
-        for name, kind in self._types.items():
-            typed = typed.set(typed.names.index(name), typed.field(name).with_type(kind))
-        plan, labels = self._plan, (self._plan.column_labels, self._plan.value_labels)
-        for part, form in self.forms.items():
-            own = schema if form == ".csv" else typed
-            self.sinks[part] = created(
-                part, form, own, plan._protected, self._dialect, labels, declared(plan)
-            )
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        typed = self._typed(batch)
-        for part, sink in self.sinks.items():
-            sink.write(batch if self.forms[part] == ".csv" else typed)
-
-
-def declared(plan: Plan) -> dict[str, tuple[object, ...]]:
-    """List the declared categories of protected columns."""
-    return {
-        column: labels.values
-        for attribute in plan._coded
-        for column, labels in zip(attribute.columns, attribute.axes, strict=True)
-    }
 
 
 def digest(part: Path) -> str:
@@ -189,18 +150,26 @@ def _write(
     options: Options,
     numbers: dict[str, NumericValues],
     whole: Whole,
-    files: _Files,
+    files: dict[Path, str],
+    dialect: Dialect | None,
     progress: Callable[[str, float | None], None],
 ) -> Certificate:
     """Protect all rows into all parts; a full disk raises an error of one sentence."""
-    placed = ".parquet" in files.forms.values()
+    placed = ".parquet" in files.values()
     stream = Stream(plan, table.schema, options, numbers=numbers, places=placed)
     scatter: Scatter | None = None
+    sinks: list[Sink] = []
+
+    def write(batch: pa.RecordBatch) -> None:
+        for sink in sinks:
+            sink.write(batch)
+
     if options.shuffle:
         scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
     try:
-        files.open(stream.schema)
-        first = files.write if scatter is None else scatter.write
+        for part, form in files.items():
+            sinks.append(created(part, form, stream.schema, plan._protected, dialect))
+        first = write if scatter is None else scatter.write
         # Codes are read ahead, too, so nothing but draws is done between two of them.
         pieces = ahead(stream.pieces(table.batches()))
         with contextlib.closing(abreast(stream.drawn, pieces)) as drawn:
@@ -210,16 +179,16 @@ def _write(
         if scatter is not None:
             progress("shuffling", None)
             for ready in scatter.batches():
-                files.write(ready)
+                write(ready)
         # A file holds only cells: no type in it lists categories.
         found = replace(stream.certificate, declared_categories=())
-        for sink in files.sinks.values():
+        for sink in sinks:
             sink.note(notes(found))
             sink.close()
     except OSError as error:
         raise room("out", error) from None
     finally:
-        for each in (scatter, *files.sinks.values()):
+        for each in (scatter, *sinks):
             # After an error, writing the last bytes of a discarded file may fail, too.
             with contextlib.suppress(Exception):
                 if each is not None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import pyarrow as pa
 
 from bistochastic.errors import OutOfMemoryError, Refused
-from bistochastic_survey.table.batched import Batched
-from bistochastic_survey.table.frames import distinct
+from bistochastic_survey.table.frames import Batched, distinct
 from bistochastic_survey.table.schemas import Column, columns_of
-
-# The types of columns, and what gives them these types.
-Typed = tuple[dict[str, pa.DataType], Callable[[pa.RecordBatch], pa.RecordBatch]]
 
 
 class Source(Batched):
@@ -46,10 +42,6 @@ class Source(Batched):
         """Read whole columns; those in ``texts`` stay strings, even if they look like numbers."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
-
-    def spelled(self) -> Typed:
-        """Read decided columns as strings again; return their types and a function to restore."""
-        return {}, lambda batch: batch
 
     def described(self) -> list[Column]:
         """List the columns, with the labels and the missing codes that the file declares."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.table import arrays
 from bistochastic_survey.table.arrow_cells import Cells
-from bistochastic_survey.table.codes import NAMES, Labelled, of_objects
+from bistochastic_survey.table.codes import NAMES, Labelled, of_bytes, of_objects
 from bistochastic_survey.table.frames import Codes, Ids, Mask, WrongType
 from bistochastic_survey.table.table import Table, dates_in, numbers_in
 
@@ -59,6 +59,15 @@ class Arrays(Table):
         # Half of a surrogate pair: no category, but not a wrong type.
         self._types[name] = pa.string()
         return of_objects(column.tolist(), empty)
+
+    def _same(self, name: str, values: Sequence[str]) -> Codes | None:
+        column = self.column(name)
+        if type(column) is not np.ndarray or column.dtype.kind != "U":
+            return None
+        # Strings have one width: shorter ones end in zeros, and longer ones do not fit.
+        listed = np.array(values, column.dtype)
+        fits = column.flags.c_contiguous and listed.tolist() == list(values)
+        return of_bytes(column, listed) if fits else None
 
     def _read(self, name: str) -> pa.Array:
         column = self.column(name)

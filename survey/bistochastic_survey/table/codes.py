@@ -22,6 +22,7 @@ from bistochastic_survey.table.arrow_cells import (
 from bistochastic_survey.table.frames import Codes, Mask, Undeclared, WrongType
 
 Labelled = Sequence[Label | float]
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 # Python's types; a boolean is an int, too, so it comes first.
 _PYTHON: tuple[tuple[tuple[type, ...], pa.DataType], ...] = (
@@ -125,6 +126,24 @@ def codes_of(column: Cells, labels: Labels, what: object = None) -> tuple[Codes,
     if missing is None:
         return found.astype(dtype), None
     return np.where(missing, 0, found).astype(dtype), some(missing)
+
+
+def of_bytes(cells: np.ndarray, values: np.ndarray) -> Codes | None:
+    """Find cells of equal width among values byte by byte; None if one is not among them."""
+    kind, mixed = pa.binary(cells.itemsize), [cells, values]
+    if is_pair := cells.itemsize == 16:
+        # One number is found faster than two, so the halves are mixed, and compared after that.
+        cells, values = (each.view(np.uint64).reshape(-1, 2) for each in mixed)
+        kind, mixed = pa.uint64(), [each[:, 0] * _ODD + each[:, 1] for each in (cells, values)]
+    rows, keys = (
+        pa.Array.from_buffers(kind, len(x), [None, pa.py_buffer(x.view(np.uint8))]) for x in mixed
+    )
+    found = pc.index_in(rows, value_set=keys)
+    if found.null_count:
+        return None
+    codes = found.to_numpy().astype(np.intp)
+    same = not is_pair or (np.take(values, codes, axis=0) == cells).all()
+    return codes.astype(narrow(len(values))) if same else None
 
 
 def alike(entries: Cells) -> Cells:

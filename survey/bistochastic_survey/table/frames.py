@@ -7,7 +7,7 @@ library comes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from bistochastic_survey.table.table import Table as Table
 else:
     # To import the class would import pyarrow.
@@ -30,6 +32,20 @@ Ids = np.ndarray | list[object] | backend.Ids
 
 # How objects give Arrow columns to any library.
 _WAYS = ("stream", "array")
+
+
+class Batched:
+    """A table that may be larger than memory: it is read in batches, as often as asked for."""
+
+    schema: pa.Schema
+
+    def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Give record batches of all columns, or of only these."""
+        raise NotImplementedError
+
+    def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
+        """Read whole columns; those in ``texts`` stay strings, even if they look like numbers."""
+        raise NotImplementedError
 
 
 class Undeclared(Exception):  # noqa: N818 - becomes a sentence about a column

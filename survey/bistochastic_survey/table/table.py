@@ -84,6 +84,10 @@ class Table:
         """Read a column that holds no Python objects."""
         raise NotImplementedError
 
+    def _same(self, name: str, values: Sequence[str]) -> Codes | None:
+        """Find the code of every row by the bytes in memory; None if a row has no such bytes."""
+        return None
+
     def _coded(
         self, values: Labelled, codes: Codes, missing: Mask | None, like: Any, own: bool
     ) -> Any:
@@ -163,6 +167,10 @@ class Table:
     @reading
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
         """Find the code of every row, 0 for missing rows; and the missing rows."""
+        same = self._same(name, labels.values) if labels.kind == "text" else None
+        if same is not None:
+            self._types[name] = pa.string()
+            return same, None
         column = self.cells(name, coding.OWN[labels.kind])
         return coding.codes_of(column, labels, self._called(name))
 

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import warnings
 from importlib import metadata
 from pathlib import Path
 
@@ -37,7 +36,6 @@ def test_the_demo_goes_the_whole_way() -> None:
     assert "A suspicion of 1% about a person can grow to 35.6%" in text
     assert "Published unchanged: the order of the rows" in text
     assert "crew -> " in text
-    assert "beta 0.6, epsilon 7.507" in run("demo", "--beta", "0.6")
     # 2,201 people before and after, whatever was drawn.
     rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]
     counts = [row for row in rows if row[1] in ("no", "yes")]
@@ -45,10 +43,6 @@ def test_the_demo_goes_the_whole_way() -> None:
     for at in (2, 3, 4):
         # Estimates sum to everyone too, each rounded for show.
         assert abs(sum(int(row[at].replace(",", "")) for row in counts) - 2201) <= (at == 4)
-    joint = [
-        line.split()[-3:] for line in text.splitlines() if line.startswith(("1st, ", "crew, "))
-    ]
-    assert [row[0] for row in joint] == ["670", "192", "141", "118"]
     assert max(map(len, text.splitlines())) <= 92
 
 
@@ -61,7 +55,9 @@ def test_the_demo_writes_its_data_once(tmp_path: Path) -> None:
     codebook = (tmp_path / "titanic.codebook.csv").read_text().splitlines()
     assert codebook[:2] == ["column,category", "class,1st"]
     assert "`data` must be a new file" in refusal("demo", "--data", str(path))
-    assert "got No such file" in refusal("demo", "--data", str(tmp_path / "no" / "x.csv"))
+    assert "be in a folder that there is" in refusal(
+        "demo", "--data", str(tmp_path / "no" / "x.csv")
+    )
 
 
 def test_key_new_writes_a_key_once(tmp_path: Path) -> None:
@@ -93,19 +89,14 @@ def test_inspect() -> None:
 
 def test_a_matrix_from_a_file(tmp_path: Path) -> None:
     m = bs.tridiagonal(0.25, size=3)
-    np.save(tmp_path / "m.npy", m.to_dense())
-    np.savez(tmp_path / "m.npz", m.to_dense())
     np.savetxt(tmp_path / "m.csv", m.to_dense(), delimiter=",")
     (tmp_path / "whole.csv").write_text("3, 1, 0\n1, 2, 1\n0, 1, 3\n")
     (tmp_path / "ragged.csv").write_text("1,0\n0\n")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "bad.csv").write_text("1,0\n0,x\n")
-    (tmp_path / "bad.npz").write_bytes(b"PK nothing")
-    (tmp_path / "bad.npy").write_bytes(b"")
     (tmp_path / "sheet.CSV").write_text("\ufeff1/2,0.5\n0.5,1/2\n", encoding="utf-8")
     assert "size        2" in run("inspect", str(tmp_path / "sheet.CSV"))
-    np.savez(tmp_path / "two.npz", a=m.to_dense(), b=m.to_dense())
-    for name in ("m.npy", "m.npz", "m.csv", "whole.csv"):
+    for name in ("m.csv", "whole.csv"):
         text = run("inspect", str(tmp_path / name))
         assert "family      dense" in text
         assert re.search(rf"^beta +{down(m.beta)} +exact", text, re.M)
@@ -114,9 +105,6 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
         "ragged.csv": "rows of one length",
         "empty.csv": "rows of one length",
         "bad.csv": "row 1, column 1",
-        "bad.npz": "a whole .npz file",
-        "bad.npy": "a whole .npy file",
-        "two.npz": "one array; got 2",
     }.items():
         result = CliRunner().invoke(cli.main, ["inspect", str(tmp_path / name)])
         assert result.exit_code != 0
@@ -131,8 +119,9 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
     [
         (["inspect", "uniform", "--size", "0"], "`size` must be from 1 to"),
         (["inspect", "circulant", "--first-row", "0.5,0.6"], "got a sum of 1.1"),
-        (["inspect", "missing.csv"], "`missing.csv` must be a file; got none there"),
-        (["demo", "--beta", "nan"], "`beta` must be from 0 to 1; got NaN"),
+        (["inspect", "missing.csv"], "`missing.csv` must be a file to read; got none at"),
+        (["inspect", "uniform", "--sise", "3"], "`sise` must be a parameter of uniform (size)"),
+        (["inspect", "uniform", "3"], "`3` must be an option of a parameter"),
         *[
             ([*words, "x" * 5000 + ".json", *more], "; got ")
             for words, more in (
@@ -182,34 +171,6 @@ def refusal(*arguments: str) -> str:
     assert result.exit_code == 1
     assert re.fullmatch(r"Error: `.*` must .*; got .*\n", result.output), result.output
     return result.output
-
-
-def npy(header: str) -> bytes:
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "[" * 2000,
-        "[" * 2000 + "]" * 2000,
-        "(" * 2000,
-        "{'descr': '<f8', 'fortran_order': False, 'shape': " + "-" * 2000 + "1}",
-        "{'descr': " + "[" * 150 + "]" * 150 + ", 'fortran_order': False, 'shape': (2, 2)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2)}",
-        "{'descr': '|O', 'fortran_order': False, 'shape': (1, 1)}",
-        # Python warns of the escape.
-        "{'d\\escr': '<f8', 'fortran_order': False, 'shape': (2, 2)}",
-        "",
-    ],
-)
-def test_a_broken_header_is_one_sentence(tmp_path: Path, header: str) -> None:
-    path = tmp_path / "m.npy"
-    path.write_bytes(npy(header) + b"\0" * 64)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        assert "must be a whole .npy file of numbers" in refusal("inspect", str(path))
-    assert not said
 
 
 INTERRUPTS = """

@@ -72,7 +72,8 @@ def _one(*texts: str) -> Callable[[Random], str]:
 
 # The text of each option by its name, as source.
 DRAW: dict[str, Callable[[Random], str]] = {
-    "family": lambda rng: rng.choice([_words(rng),
+    "parameters": _one("--size", "--size=3", "3", "x"),
+    "target": lambda rng: rng.choice([_words(rng),
     _one("uniform", "kron", "mix", "product", "gibbs", "dense")(rng)]),
     "matrix": _words,
     "matrices": _words,
@@ -101,7 +102,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "restarts": _one("1", "3"),
     "top": _one("0", "3", "-1"),
     "outs": lambda rng: rng.choice([
-        *(f"str(path('{name}'))" for name in ("out.csv", "out.parquet", "out.sav", "out.dta")),
+        *(f"str(path('{name}'))" for name in ("out.csv", "out.parquet", "out.sav")),
         "str(path('no/out.csv'))", "'x'",
     ]),
     "out": lambda rng: rng.choice([
@@ -130,7 +131,7 @@ DRAW: dict[str, Callable[[Random], str]] = {
     "replicate_scale": _one("0.5", "3/4", "0", "-1"),
     "method": _one("inverse", "mle", "simplex", "shrunk", "magic"),
     "population": _one("sampled", "fixed"),
-    "format": _one("table", "csv", "json"),
+    "format": _one("table", "csv", "json", "ndjson"),
     "output": lambda rng: "str(path('out'))",
     "source": _people,
     "plan": lambda rng: rng.choice([_plan(rng), _plan(rng), "str(path('no.toml'))", "'plan.json'"]),
@@ -218,7 +219,8 @@ def arguments(rng: Random) -> tuple[str, list[str]]:
         family = rng.choice(list(_FAMILIES))
         out.append(repr(family))
         for name in _FAMILIES[family]:
-            out += _option(rng, options[name], hostile)
+            typed = {"matrices": "matrix", "keep": "truthfulness"}.get(name, name)
+            out += [repr(f"--{typed}".replace("_", "-")), _text(rng, name, hostile)]
     else:
         for p in command.params:
             if isinstance(p, click.Argument):
