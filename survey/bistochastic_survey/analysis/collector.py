@@ -30,8 +30,7 @@ from bistochastic_survey.json_fields import Here, parsed
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.release import Release, refuse_other_plan
-from bistochastic_survey.table.frames import Table, opened
-from bistochastic_survey.table.results import opened_rows
+from bistochastic_survey.table.frames import Table, opened, opened_rows
 from bistochastic_survey.wording import Shown, shown
 
 if TYPE_CHECKING:

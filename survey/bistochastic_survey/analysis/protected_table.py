@@ -19,9 +19,8 @@ from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.release import columns as coding
 from bistochastic_survey.release.certificate import Certificate
-from bistochastic_survey.table.arrays import narrow
-from bistochastic_survey.table.frames import Batched, Table, WrongType
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.arrays import combinations, narrow
+from bistochastic_survey.table.frames import Batched, Table, WrongType, opened
 from bistochastic_survey.wording import prefix, shown
 
 if TYPE_CHECKING:
@@ -131,8 +130,10 @@ class Sheet:
         """Return the same with all that an estimate says of the rows."""
         return Reported(self.axes, self.tallies(), self.unanswered, self.notes)
 
-    def _places(self) -> NDArray[np.int64]:
+    def _places(self) -> NDArray[np.integer]:
         """Return the cell of every row."""
+        if len(self.axes) == 1:
+            return self.axes[0].codes
         place = np.zeros(self.rows, np.int64)
         for axis in self.axes:
             place = place * axis.size + axis.codes
@@ -144,14 +145,14 @@ class Sheet:
         if self.is_plain:
             if self.times is None:
                 inside = slice(None) if self.inside is None else self.inside
-                counted = np.bincount(place[inside], minlength=cells).astype(float)
+                counted = backend.count(place[inside], cells).astype(float)
             else:
                 counted = np.bincount(place, self.weighed(), cells).astype(float)
             return Tallies.counted(self.records, counted, counted, self.records, lost=self.lost)
         units = np.array([self.rows])
         if self.strata is not None:
             units = np.bincount(self.strata)
-            place += self.strata.astype(np.int64) * cells
+            place = place + self.strata.astype(np.int64) * cells
             cells *= len(units)
             refuse_lonely(units, "records")
         weights = self.weighed()
@@ -180,14 +181,10 @@ class Sheet:
         strata = np.zeros(self.rows, np.intp) if self.strata is None else self.strata
         left = 1 - (np.zeros(self.rows) if self.fraction is None else self.fraction)
         # Clusters of different strata are different, whatever they are called.
-        clusters = None if self.clusters is None else _pair(strata, self.clusters)
+        clusters = self.clusters
+        if clusters is not None:
+            clusters = combinations([strata, clusters], self.rows)[1]
         return Stage.of(strata, clusters, left)
-
-
-def _pair(one: Places, other: Places) -> Places:
-    """Number the pairs of codes that occur."""
-    most = int(other.max(initial=0)) + 1
-    return np.asarray(np.unique(one * most + other, return_inverse=True)[1])
 
 
 def _inside(values: Array, inside: Mask | None) -> Array:
@@ -226,7 +223,7 @@ def read_sheet(
 ) -> Sheet:
     """Read the columns that a question needs from a caller's table; a batch may be ``empty``, and
     ``first`` is the number of its first row."""
-    return sheet_of(question, opened(frame), design, first=first, empty=empty)
+    return sheet_of(question, opened(frame, any_index=True), design, first=first, empty=empty)
 
 
 def sheet_of(

@@ -31,7 +31,7 @@ from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import Wave
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import prefix
 
 TRIAL = (
@@ -128,7 +128,7 @@ def _drawn_again(original: Any, pairs: Pairs, release: Release[Any]) -> Pairs:
         # They were given when the release was made.
         warnings.simplefilter("ignore")
         drawn = same.protect(original, progress=False, **options)
-    return replace(pairs, released=opened(drawn.data))
+    return replace(pairs, released=opened(drawn.data, any_index=True))
 
 
 def _others(

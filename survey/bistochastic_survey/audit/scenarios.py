@@ -28,7 +28,6 @@ from bistochastic_survey.audit.codes import (
     Protected,
     View,
     cells_of,
-    combinations,
     predict,
     views,
 )
@@ -37,6 +36,7 @@ from bistochastic_survey.audit.linkage import FEW, place_among
 from bistochastic_survey.audit.pairing import list_names
 from bistochastic_survey.audit.results import Scenario
 from bistochastic_survey.checks import Array
+from bistochastic_survey.table.arrays import combinations
 
 # Targets are fewer than this many numbers for all of them allow.
 _WORK = 1 << 28

@@ -47,8 +47,7 @@ from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
-from bistochastic_survey.table.frames import Table
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.frames import Table, opened
 from bistochastic_survey.wording import Shown, shown
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ class _WaveTable:
 
     @classmethod
     def of(cls, name: str, release: Release[Any], column: str) -> _WaveTable:
-        table = opened(release.data)
+        table = opened(release.data, any_index=True)
         if column not in table.names:
             cure = "protect leaves ids out unless the plan keeps them, or pseudonym= names a column"
             must = f"have the column `{shown(column)}` of ids"

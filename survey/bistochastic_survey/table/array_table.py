@@ -60,7 +60,7 @@ class Arrays(Table):
         self._types[name] = pa.string()
         return of_objects(column.tolist(), empty)
 
-    def _same(self, name: str, values: Sequence[str]) -> Codes | None:
+    def _same(self, name: str, values: Sequence[Any]) -> Codes | None:
         column = self.column(name)
         if type(column) is not np.ndarray or column.dtype.kind != "U":
             return None

@@ -31,13 +31,14 @@ class PolarsFrame(Table):
     def _called(self, name: str) -> object:
         return self.column(name).dtype
 
-    def _same(self, name: str, values: Sequence[str]) -> Codes | None:
+    def _same(self, name: str, values: Sequence[Any]) -> Codes | None:
         series = self.column(name)
         if series.dtype == pl.String:
             series = series.cast(pl.Enum(values), strict=False)
         if series.dtype != pl.Enum(values) or series.null_count():
             return None
-        return series.to_physical().to_numpy()
+        codes: Codes = series.to_physical().to_numpy()
+        return codes
 
     def is_declared(self, name: str) -> bool:
         return _is_declared(self.column(name).dtype)

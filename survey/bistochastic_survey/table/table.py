@@ -84,7 +84,7 @@ class Table:
         """Read a column that holds no Python objects."""
         raise NotImplementedError
 
-    def _same(self, name: str, values: Sequence[str]) -> Codes | None:
+    def _same(self, name: str, values: Sequence[Any]) -> Codes | None:
         """Find the code of every row by the bytes in memory; None if a row has no such bytes."""
         return None
 
