@@ -27,13 +27,12 @@ from bistochastic.estimate import (
     of_linear,
 )
 from bistochastic_survey import checks
-from bistochastic_survey.analysis.collector import Counts
+from bistochastic_survey.analysis.collector import Counts, read_data
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     CodedAxis,
     Reported,
     noise_notes,
-    read_sheet,
     tally,
 )
 from bistochastic_survey.analysis.request import Question, ask_table, part
@@ -77,11 +76,11 @@ def _read(question: Question, data: Any, design: Design) -> Reported:
     """Count the reported values of a table, of an open file, or of a collector."""
     if isinstance(data, Batched):
         return tally(question, data, design)
+    found = read_data(data, question, design).reported()
     if not isinstance(data, Counts):
-        return read_sheet(question, data, design).reported()
+        return found
     # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
-    unanswered = 0 if question.where else data.unanswered
-    return replace(data._sheet(question, design).reported(), unanswered=unanswered)
+    return replace(found, unanswered=0 if question.where else data.unanswered)
 
 
 def people(population: object, design: Design) -> str:

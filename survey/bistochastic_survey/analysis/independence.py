@@ -19,7 +19,7 @@ import numpy as np
 from bistochastic import structure
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis import protected_table
-from bistochastic_survey.analysis.collector import Counts
+from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import Sheet, gathered
 from bistochastic_survey.analysis.request import Coded, Question, ask_table
@@ -79,7 +79,8 @@ def independence_of(
     if asked.replicates or asked.fpc is not None:
         must = "have weights, strata or cluster alone"
         raise Refused("design", must, "replicates" if asked.replicates else "fpc")
-    sheet = _sheet(question, release.data, asked)
+    read = gathered(release.data, question, asked._columns)
+    sheet = read_data(read, question, asked)
     if sheet.lost:
         raise ValueError(sheet.lost)
     joint = next((each for each in question.coded if {one, other} <= set(each.columns)), None)
@@ -112,14 +113,6 @@ def independence_of(
     p = float(special.chdtrc(degrees, statistic)) if degrees else 1.0
     notes = (*sheet.notes, *protected_table.shared_noise(release._certificate, asked))
     return Independence((one, other), statistic, float(degrees), p, sheet.records, factor, notes)
-
-
-def _sheet(question: Question, data: Any, design: Design) -> Sheet:
-    """Read the columns of a table, of an open file, or of a collector."""
-    if isinstance(data, Counts):
-        return data._sheet(question, design)
-    read = gathered(data, question, design._columns)
-    return protected_table.read_sheet(question, read, design)
 
 
 def _codes(sheet: Sheet, question: Question) -> list[tuple[np.ndarray, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,8 @@ from bistochastic_survey.plan.labels import key
 from bistochastic_survey.release import columns as coding
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.arrays import combinations, narrow
-from bistochastic_survey.table.frames import Batched, Table, WrongType, opened
+from bistochastic_survey.table.frames import Batched, Codes, Mask, Table, WrongType, opened
 from bistochastic_survey.wording import prefix, shown
-
-if TYPE_CHECKING:
-    from bistochastic_survey.table.frames import Codes, Mask
 
 Places = NDArray[np.intp]
 # The categories of each axis, as they are sorted, and tables of weights and of their squares.

@@ -20,14 +20,13 @@ from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample
 from bistochastic_survey import checks
-from bistochastic_survey.analysis.collector import Counts
+from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     Sheet,
     gathered,
     noise_notes,
     read_numbers,
-    read_sheet,
     require,
 )
 from bistochastic_survey.analysis.request import (
@@ -300,10 +299,7 @@ def read_responses(
     plan, frame = release.plan, release.data
     within = [a.within for a in plan._numeric if a.column in numbers and a.within is not None]
     frame = gathered(frame, question, (*numbers, *within, *design._columns))
-    if isinstance(frame, Counts):
-        sheet = frame._sheet(question, design)
-    else:
-        sheet = read_sheet(question, frame, design)
+    sheet = read_data(frame, question, design)
     if sheet.lost:
         raise ValueError(sheet.lost)
     sheet = _completed(sheet) if complete else sheet

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bistochastic.errors import Refused
 from bistochastic.estimate import Sample
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.request import ask, digits, levels_of
+from bistochastic_survey.analysis.request import Coded, ask, digits, levels_of
 from bistochastic_survey.analysis.responses import (
     Function,
     Responses,
@@ -33,8 +33,6 @@ from bistochastic_survey.table.arrays import combinations
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from bistochastic_survey.analysis.request import Coded
 
 # The axes of unprotected columns: those of the outcome, and those of everything else.
 OUTCOME, UNPROTECTED = "(outcome)", "(unprotected)"

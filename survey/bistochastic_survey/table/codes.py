@@ -14,6 +14,7 @@ from bistochastic_survey.table.arrow_cells import (
     VIEWS,
     Cells,
     is_string,
+    made,
     nulls,
     plain,
     spelled_out,
@@ -174,15 +175,10 @@ def coded(
         # Not looked at again: codes are below the number of entries.
         indices = pa.array(places, mask=missing)
         found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered, safe=False)
-    elif not is_string(kind):
-        found = pa.array(values, kind).take(pa.array(codes, mask=missing))
     else:
-        layout = VIEWS.get(kind, kind)
-        found = pa.array(values, layout).take(pa.array(codes, mask=missing))
-        if missing is None:
-            # Else it says of every row that it is not missing.
-            found = pa.Array.from_buffers(layout, len(found), [None, *found.buffers()[1:]])
-        found = found if found.type == kind else found.cast(kind)
+        taken = pa.array(values, VIEWS.get(kind, kind)).take(pa.array(codes, mask=missing))
+        # What is taken may say of every row that it is not missing.
+        found = made(taken).cast(kind)
     return pa.chunked_array([found])
 
 

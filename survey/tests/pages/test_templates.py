@@ -18,8 +18,7 @@ from jinja2.exceptions import UndefinedError
 
 import bistochastic as bs
 import bistochastic_survey
-from bistochastic_survey.pages import pictures
-from bistochastic_survey.pages.templates import environment, render
+from bistochastic_survey.pages import environment, pictures, render
 
 NASTY = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</svg></style>", "a&b'c"]
 FOLDER = Path(bistochastic_survey.__file__).parent
