@@ -264,11 +264,11 @@ def _power(release: Any, one: str, other: str, where: Any) -> float | None:
         padded = np.zeros((attribute.matrix.size, moved.shape[1]))
         padded[: len(moved)] = moved
         law = np.moveaxis(attribute.matrix.apply(padded), 0, axis)
-    before, after = _phi(table), _phi(law)
+    before, after = phi_squared(table), phi_squared(law)
     return min(1.0, after / before) if before > 0 else None
 
 
-def _phi(law: Array) -> float:
+def phi_squared(law: Array) -> float:
     """Compute phi squared: Pearson's statistic per record."""
     expected = np.outer(law.sum(axis=1), law.sum(axis=0))
     held = expected > 1e-300

@@ -340,15 +340,16 @@ class Audit:
 
     def report(self, path: object) -> None:
         """Write all of it to a self-contained HTML page, marked as not for release."""
-        from bistochastic_survey.audit.sentences import write
+        from bistochastic_survey import checks
+        from bistochastic_survey.files import atomic
 
-        write(self, path)
+        atomic.write(checks.path("path", path), "path", self.to_html())
 
     def to_html(self) -> str:
         """The text of that page."""
-        from bistochastic_survey.audit.sentences import page
+        from bistochastic_survey.audit.sentences import filled
 
-        return page(self)
+        return filled("audit", self)
 
     def __str__(self) -> str:
         from bistochastic_survey.audit.sentences import text
@@ -359,9 +360,9 @@ class Audit:
         return f"<Audit of {self.records:,} records: {NOT_FOR_RELEASE}>"
 
     def _repr_html_(self) -> str:
-        from bistochastic_survey.audit.sentences import notebook
+        from bistochastic_survey.audit.sentences import filled
 
-        return notebook(self)
+        return filled("audit_notebook", self)
 
 
 def listed(columns: tuple[str, ...]) -> str:

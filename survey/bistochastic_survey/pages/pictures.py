@@ -112,14 +112,10 @@ def between(
     return label, f"{shown(value)} ({shown(low)} to {shown(high)})", low, high
 
 
-def hundredths(p: float) -> int:
-    """Write a probability in whole hundredths; 100 only if it is 1."""
-    return 100 if p == 1 else min(99, int(f"{p:.2f}".replace(".", "")))
-
-
 def cell_text(p: float, n: int) -> str:
     """Write a probability as a cell of a matrix of ``n`` categories holds it; 0 only if it is."""
-    whole = hundredths(p)
+    # Hundredths, 100 only if it is 1.
+    whole = 100 if p == 1 else min(99, int(f"{p:.2f}".replace(".", "")))
     if n > _FEW:
         return "<1" if p > 0 and not whole else str(whole)
     return str(int(p)) if p in (0, 1) else f".{whole:02}" if whole else "<.01"
