@@ -26,6 +26,7 @@ from bistochastic_survey import checks
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     Sheet,
+    gathered,
     read_numbers,
     read_sheet,
     require,
@@ -176,10 +177,10 @@ class Counts(Shown):
 
 
 def read_data(data: Any, question: Question, design: Design) -> Sheet:
-    """Read what a question needs from a table, or from counts."""
+    """Read what a question needs from a table, an open file, or counts."""
     if isinstance(data, Counts):
         return data._sheet(question, design)
-    return read_sheet(question, data, design)
+    return read_sheet(question, gathered(data, question, design._columns), design)
 
 
 class Collector(Shown):

@@ -21,7 +21,7 @@ from bistochastic.errors import Refused
 from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet, gathered
+from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.request import Coded, Question, ask_table
 from bistochastic_survey.checks import Array
 from bistochastic_survey.wording import Shown, shown
@@ -79,8 +79,7 @@ def independence_of(
     if asked.replicates or asked.fpc is not None:
         must = "have weights, strata or cluster alone"
         raise Refused("design", must, "replicates" if asked.replicates else "fpc")
-    read = gathered(release.data, question, asked._columns)
-    sheet = read_data(read, question, asked)
+    sheet = read_data(release.data, question, asked)
     if sheet.lost:
         raise ValueError(sheet.lost)
     joint = next((each for each in question.coded if {one, other} <= set(each.columns)), None)

@@ -45,14 +45,8 @@ class CodedAxis:
     codes: Codes
 
 
-@dataclass(frozen=True, eq=False)
-class Reported:
-    """A counted table: its axes, without codes of rows, and what is known of all rows together."""
-
-    axes: Sequence[CodedAxis]
-    tallies: Tallies
-    unanswered: int
-    notes: tuple[str, ...] = ()
+# A counted table: its axes, its counts, records without an answer, and notes.
+Reported = tuple[Sequence[CodedAxis], Tallies, int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +116,6 @@ class Sheet:
             units = "records" if self.clusters is None else "clusters"
             refuse_lonely(sample.stages[0].many, units)
         return Tallies(sample, cells, self._places().astype(np.uint32))
-
-    def reported(self) -> Reported:
-        """Return the same with all that an estimate says of the rows."""
-        return Reported(self.axes, self.tallies(), self.unanswered, self.notes)
 
     def _places(self) -> NDArray[np.integer]:
         """Return the cell of every row."""
@@ -446,12 +436,7 @@ def _needed(question: Question, more: Iterable[str], source: Batched) -> list[st
 
 
 def tally(question: Question, source: Batched, design: Design) -> Reported:
-    """Count an open file: the same as all of it at once, but rows are not held.
-
-    Errors of strata, clusters and replicates need whole columns, which are then held.
-    """
-    if design._is_drawn or question.units:
-        return read_sheet(question, gathered(source, question, design._columns), design).reported()
+    """Count an open file: the same as all of it at once, but rows are not held."""
     rows = records = unanswered = 0
     axes: tuple[CodedAxis, ...] = ()
     counted: list[_Counted] = []
@@ -494,7 +479,7 @@ def tally(question: Question, source: Batched, design: Design) -> Reported:
     ]
     units = rows if weighted else records
     tallies = Tallies.counted(records, sums, squares, units, weighted=weighted)
-    return Reported(whole, tallies, unanswered)
+    return whole, tallies, unanswered, ()
 
 
 def _merged(counted: list[_Counted]) -> _Counted:

@@ -61,8 +61,8 @@ def typed(texts: Cells, kind: str, name: str, done: int, decimal: str = ".") -> 
     if kind == "integer":
         found = integers(texts)
         if found is None:
-            wrong = [text is not None and not _is_whole(text) for text in texts.to_pylist()]
-            check(np.array(wrong, bool), name, kind, done)
+            others = [text is not None and not _is_whole(text) for text in texts.to_pylist()]
+            check(np.array(others, bool), name, kind, done)
         return found
     check(~flags(pc.match_substring_regex(texts, _TRUTHS), True), name, kind, done)
     true = pc.is_in(texts, value_set=pa.array(["true", "True", "TRUE", "1"]))
