@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bistochastic_survey import checks
+from bistochastic_survey.files import atomic
 from bistochastic_survey.wording import Shown, shown
 
 NOT_FOR_RELEASE = "contains information about the data: not for release"
@@ -333,16 +335,12 @@ class Audit:
     def above(self, rate: float) -> tuple[Finding, ...]:
         """The attacks that succeed more often than by chance by more than ``rate``."""
         from bistochastic_survey.audit.findings import findings
-        from bistochastic_survey.checks import limit
 
-        least = limit("rate", rate)
+        least = checks.limit("rate", rate)
         return tuple(each for each in findings(self, least) if each.gain > least)
 
     def report(self, path: object) -> None:
         """Write all of it to a self-contained HTML page, marked as not for release."""
-        from bistochastic_survey import checks
-        from bistochastic_survey.files import atomic
-
         atomic.write(checks.path("path", path), "path", self.to_html())
 
     def to_html(self) -> str:
