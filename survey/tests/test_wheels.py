@@ -196,14 +196,22 @@ def test_the_workflow_runs_parts_that_exist_and_actions_that_stay() -> None:
     assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
 
 
-def test_the_index_gets_readmes_whose_links_work_there() -> None:
+def test_the_index_gets_readmes_whose_links_work_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at = f"https://github.com/bistochastic/bistochastic/{{}}/v{wheels.version()}/"
     text = "![a](docs/a.png) [b](../b.md#c) [d](https://e.org) [f](#g) [h](i.md)"
     assert wheels.for_the_index(text, "survey") == (
         f"![a]({at.format('raw')}survey/docs/a.png) [b]({at.format('blob')}b.md#c)"
         f" [d](https://e.org) [f](#g) [h]({at.format('blob')}survey/i.md)"
     )
-    pages = (ROOT / "README.md", ROOT / "survey/README.md")
+    # Copies: other tests read those of the tree at the same time.
+    pages = (tmp_path / "README.md", tmp_path / "survey/README.md")
+    (tmp_path / "survey").mkdir()
+    for name in ("README.md", "survey/README.md", "Cargo.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.setattr(wheels, "ROOT", tmp_path)
+    monkeypatch.setattr(wheels, "TOOLKIT", tmp_path / "survey")
     before = [page.read_bytes() for page in pages]
     with wheels.readmes_for_the_index():
         for page in pages:
