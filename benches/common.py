@@ -1,7 +1,7 @@
 """What every bench needs: the fastest of several runs, peers in an environment of their own, pages.
 
 What is published is stored as JSON in ``benches/stored``, and pages have tables written from there
-between two comments, so that a test can compare them.
+between two comments, and a test compares them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import platform
 import re
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -63,7 +64,8 @@ def stamp(*peers: str) -> dict[str, str]:
     where = f"{name[1].strip() if name else platform.machine()}, {os.cpu_count()} cores"
     when = datetime.date.today().strftime("%-d %B %Y")
     said = ", ".join(f"{package} {version}" for package, version in given.items())
-    return {"measured": f"Measured on {when}: {where}; Python {platform.python_version()}, {said}."}
+    text = f"Measured on {when}: {where}; Python {platform.python_version()}, {said}."
+    return {"measured": textwrap.fill(text, 120, break_on_hyphens=False)}
 
 
 def store(name: str, found: dict[str, Any]) -> None:

@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable
 from functools import partial
@@ -235,8 +234,7 @@ def readme(stored: dict[str, Any]) -> str:
          f"a SciPy loop {times(scipy / mine)} as long"),
     ]  # fmt: skip
     lines = [f"| {' | '.join(row)} |" for row in (("what", "time", "others, one thread"), *rows)]
-    measured = textwrap.fill(stored["measured"], 125, break_on_hyphens=False)
-    return "\n".join([lines[0], "|---|---|---|", *lines[1:], "", measured])
+    return "\n".join([lines[0], "|---|---|---|", *lines[1:], "", stored["measured"]])
 
 
 def page(stored: dict[str, Any]) -> str:
@@ -262,7 +260,7 @@ def page(stored: dict[str, Any]) -> str:
             what, first, second = f"{what}, {first[1]:,} terms", first[0], second[0]
         rows.append(f"| {what} | {1e3 * first:,.0f} ms | {1e3 * second:,.0f} ms |")
     return PAGE_TEXT.format(
-        measured=textwrap.fill(stored["measured"], 100, break_on_hyphens=False),
+        measured=stored["measured"],
         one=one,
         two=two,
         floor=drawn["floor"],
