@@ -16,6 +16,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +38,31 @@ def best(call: Callable[[], object], repeats: int = 5) -> float:
     return min(times)
 
 
-def peer(needs: list[str], script: str, *arguments: str) -> tuple[Any, str]:
-    """What a script prints in the peers' environment, as JSON; or None, and why it was left out."""
+def warn_if_busy() -> None:
+    """Say so if other programs run: what is measured now is not worth publishing."""
+    if hasattr(os, "getloadavg") and (load := os.getloadavg()[0]) > 1:
+        print(f"other programs run (load {load:.1f}): measure again when they have ended", flush=True)
+
+
+def in_peers(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the peers' environment."""
     python = PEERS / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-    install = [str(python), "-m", "pip", "install", "--quiet", "numpy", *needs]
-    done = subprocess.run(install, capture_output=True, text=True)
+    return subprocess.run([str(python), *words], capture_output=True, text=True)
+
+
+@cache
+def install(*needs: str) -> subprocess.CompletedProcess[str]:
+    """Install peers, once."""
+    return in_peers("-m", "pip", "install", "--quiet", "numpy", *needs)
+
+
+def peer(needs: list[str], script: str, *arguments: str) -> tuple[Any, str]:
+    """What a script prints in the peers' environment, as JSON; or None, and why it was left out."""
+    done = install(*needs)
     if done.returncode == 0:
-        done = subprocess.run(
-            [str(python), "-c", script, *arguments], capture_output=True, text=True
-        )
+        done = in_peers("-c", script, *arguments)
     if done.returncode != 0:
         return None, (done.stderr.strip().splitlines() or ["no reason given"])[-1][:150]
     return json.loads(done.stdout.splitlines()[-1]), ""

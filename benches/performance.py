@@ -20,7 +20,7 @@ import numpy as np
 
 import bistochastic as bs
 import randomize
-from common import ROOT, best, load, peer, stamp, store, write_between
+from common import ROOT, best, load, peer, stamp, store, warn_if_busy, write_between
 
 PAGE, README = "docs/reference/performance.md", "README.md"
 PICTURE = ROOT / "docs" / "pictures" / "growth.png"
@@ -286,6 +286,7 @@ def write() -> None:
 
 if __name__ == "__main__":
     if "--write" not in sys.argv:
+        warn_if_busy()
         measured = {"drawing": drawing(), "entropy": entropy(), "decomposing": decomposing()}
         peers = stamp("multi-freq-ldpy", "pure-ldp", "opendp", "numba")
         store("performance", {**measured, "growth": growth(), **peers})
