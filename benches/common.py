@@ -41,7 +41,8 @@ def best(call: Callable[[], object], repeats: int = 5) -> float:
 def warn_if_busy() -> None:
     """Say so if other programs run: what is measured now is not worth publishing."""
     if hasattr(os, "getloadavg") and (load := os.getloadavg()[0]) > 1:
-        print(f"other programs run (load {load:.1f}): measure again when they have ended", flush=True)
+        text = f"the load is {load:.1f}: if other programs run, measure again when they have ended"
+        print(text, flush=True)
 
 
 def in_peers(*words: str) -> subprocess.CompletedProcess[str]:

@@ -119,9 +119,10 @@ def least_error(size: int, epsilon: float) -> float:
 def measure(make: Callable[..., bs.Matrix], size: int, epsilon: float) -> list[float]:
     """Return error, bits per report, and seconds to randomize and to decode, of a matrix."""
     m, errors, seconds = make(size, epsilon=epsilon), [], []
-    m.estimate(m.randomize(np.arange(2, dtype=np.uint16)))  # tables are built once
+    dtype = np.min_scalar_type(m.size - 1)  # a difference set has more codes than categories
+    m.estimate(m.randomize(np.arange(2, dtype=dtype)))  # tables are built once
     for run in range(4 * RUNS[size]):
-        codes = np.random.default_rng([run, size]).integers(0, size, RECORDS, dtype=np.uint16)
+        codes = np.random.default_rng([run, size]).integers(0, size, RECORDS, dtype=dtype)
         start = time.perf_counter()
         reported = m.randomize(codes)
         randomized = time.perf_counter()
