@@ -25,6 +25,8 @@ from common import ROOT, best, load, peer, stamp, store, warn_if_busy, write_bet
 PAGE, README = "docs/reference/performance.md", "README.md"
 PICTURE = ROOT / "docs" / "pictures" / "growth.png"
 GROWTH = (256, 4096, 65_536, 10**6, 10**7)
+# As their authors write them.
+NAMES = {"opendp": "OpenDP", "numba": "Numba"}
 
 # In a process of its own each, since the number of threads is read once.
 DECOMPOSE = """
@@ -244,7 +246,8 @@ def page(stored: dict[str, Any]) -> str:
     beside = {"NumPy, one line": drawn["NumPy"], "NumPy, in place": drawn["NumPy, in place"]}
     beside |= {name: each for name, each in drawn["peers"].items() if each}
     others = [
-        f"| {name} | {digits(each)} | | {digits(each / one)} |" for name, each in beside.items()
+        f"| {NAMES.get(name, name)} | {digits(each)} | | {digits(each / one)} |"
+        for name, each in beside.items()
     ]
     widths = ("uint16", "uint32", "int64", "integer ids", "string ids", "respond")
     alone = [f"| {name} | {digits(drawn[name])} |" for name in widths]
