@@ -191,9 +191,24 @@ def test_the_workflow_runs_parts_that_exist_and_actions_that_stay() -> None:
     # It has machines of each kind, and emulates none.
     parts = set(wheels.PARTS) - {"all", "emulate"}
     assert set(re.findall(r"tools/wheels\.py (\w+)", text)) == parts
-    used = re.findall(r"uses: (\S+)", text)
-    assert used
-    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
+
+
+@pytest.mark.skipif(not WORKFLOW.is_file(), reason="runs in a checkout")
+def test_workflows_use_actions_of_one_commit_each() -> None:
+    for path in sorted(WORKFLOW.parent.glob("*.yml")):
+        used = re.findall(r"uses: (\S+)", path.read_text(encoding="utf-8"))
+        assert used, path.name
+        assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used), path.name
+
+
+@pytest.mark.skipif(not WORKFLOW.is_file(), reason="runs in a checkout")
+def test_one_check_requires_every_job_of_the_tests() -> None:
+    text = WORKFLOW.with_name("test.yml").read_text(encoding="utf-8")
+    assert {"make test", "make test-all"} <= set(re.findall(r"- run: (make .*)", text))
+    *jobs, last = re.findall(r"^  (\w+):$", text.partition("\njobs:\n")[2], flags=re.M)
+    required = text[text.index(f"\n  {last}:\n") :]
+    assert (last, f"    needs: [{', '.join(jobs)}]\n" in required) == ("required", True)
+    assert f'test "$RESULTS" = "{" ".join(["success"] * len(jobs))}"' in required
 
 
 def test_the_index_gets_readmes_whose_links_work_there(
