@@ -253,8 +253,8 @@ def test_pages_of_the_documentation_that_are_named_exist(name: str) -> None:
 
 
 # The changelog names files as they were called then.
-@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
-def test_files_that_are_named_at_the_top_exist(name: str) -> None:
+@pytest.mark.parametrize("name", sorted({*LINKED} - {"CHANGELOG.md"}))
+def test_files_that_are_named_exist(name: str) -> None:
     folders = "benches|clients|docs|examples|mutants|python|scripts|src|survey|tests|tools"
     for path in re.findall(rf"`((?:{folders})/[\w./-]+)`", prose(LINKED[name])):
         assert (ROOT / path).exists(), path
