@@ -84,6 +84,11 @@ def stamp(*peers: str) -> dict[str, str]:
     return {"measured": textwrap.fill(text, 120, break_on_hyphens=False)}
 
 
+def digits(number: float) -> str:
+    """Write a number in three digits."""
+    return f"{float(f'{number:.3g}'):,.10g}"
+
+
 def store(name: str, found: dict[str, Any]) -> None:
     """Keep what was measured."""
     path = ROOT / "benches" / "stored" / f"{name}.json"

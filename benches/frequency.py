@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import bistochastic as bs
-from common import load, peer, stamp, store, warn_if_busy, write_between
+from common import digits, load, peer, stamp, store, warn_if_busy, write_between
 
 SIZES = (1024, 22_000)
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
@@ -169,6 +169,8 @@ def tables(stored: dict[str, Any]) -> str:
     rows = stored["rows"]
     methods = list(dict.fromkeys(row["method"] for row in rows))
     lines = []
+    decoding = f"milliseconds to decode {stored['records']:,}"
+    head = f"method, at epsilon 1 | bits per reported value | microseconds to draw one | {decoding}"
     for size in SIZES:
         mine = [row for row in rows if row["size"] == size]
         lines += [f"### {size:,} categories", "",
@@ -178,16 +180,12 @@ def tables(stored: dict[str, Any]) -> str:
             found = {row["epsilon"]: row["ratio"] for row in mine if row["method"] == method}
             cells = [named(method), *(ratio(found.get(epsilon)) for epsilon in EPSILONS)]
             lines.append(f"| {' | '.join(cells)} |")
-        decoding = f"seconds to decode {stored['records']:,} reports"
-        head = (
-            f"method, at epsilon 1 | bits per report | microseconds to randomize one | {decoding}"
-        )
         lines += ["", f"| {head} |", "|---|---|---|---|"]
         for row in mine:
             if row["epsilon"] == 1:
                 each = 1e6 * row["randomize"] / stored["records"]
-                lines.append(f"| {named(row['method'])} | {row['bits']:,.1f} | {each:,.3g} |"
-                             f" {row['decode']:,.2g} |")  # fmt: skip
+                lines.append(f"| {named(row['method'])} | {row['bits']:,.1f} | {digits(each)} |"
+                             f" {digits(1e3 * row['decode'])} |")  # fmt: skip
         lines.append("")
     return "\n".join([*lines, stored["measured"]])
 

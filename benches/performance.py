@@ -20,7 +20,7 @@ import numpy as np
 
 import bistochastic as bs
 import randomize
-from common import ROOT, best, load, peer, stamp, store, warn_if_busy, write_between
+from common import ROOT, best, digits, load, peer, stamp, store, warn_if_busy, write_between
 
 PAGE, README = "docs/reference/performance.md", "README.md"
 PICTURE = ROOT / "docs" / "pictures" / "growth.png"
@@ -209,11 +209,6 @@ many matrices and many starts. The terms of one matrix follow from each other.
 def times(factor: float) -> str:
     """Write how many times, in two digits."""
     return f"{factor:.1f} times" if factor < 9.95 else f"{float(f'{factor:.2g}'):,.0f} times"
-
-
-def digits(number: float) -> str:
-    """Write a number in three digits."""
-    return f"{float(f'{number:.3g}'):,.10g}"
 
 
 def readme(stored: dict[str, Any]) -> str:
