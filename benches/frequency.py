@@ -173,7 +173,7 @@ def tables(stored: dict[str, Any]) -> str:
     head = f"method, at epsilon 1 | bits per reported value | microseconds to draw one | {decoding}"
     for size in SIZES:
         mine = [row for row in rows if row["size"] == size]
-        lines += [f"### {size:,} categories", "",
+        lines += [f"## {size:,} categories", "",
                   "| method | " + " | ".join(f"epsilon {e:g}" for e in EPSILONS) + " |",
                   "|---" * (len(EPSILONS) + 1) + "|"]  # fmt: skip
         for method in methods:
