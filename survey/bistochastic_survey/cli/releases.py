@@ -304,12 +304,10 @@ def protect(
         **options,
     )
     if is_pipe:
-        read, write = click.get_binary_stream("stdin"), click.get_binary_stream("stdout")
-        found = protect_pipe(
-            made, read, write, target, settings, form=format or "csv", dialect=dialect
-        )
-        for each in (*found.warnings, _ORDER):
-            warn(each)
+        pipe = click.get_binary_stream("stdin"), click.get_binary_stream("stdout")
+        found = protect_pipe(made, *pipe, target, settings, form=format or "csv", dialect=dialect)
+        for sentence in (*found.warnings, _ORDER):
+            warn(sentence)
         return
     earlier = read_earlier(out)
     try:

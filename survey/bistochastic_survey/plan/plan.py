@@ -142,7 +142,7 @@ class Plan(PlanFields):
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    @property
+    @property  # type: ignore[misc]  # of the field's name
     def column_labels(self) -> dict[str, str]:
         """Labels of columns, for files of SPSS and Stata.
 
@@ -155,7 +155,7 @@ class Plan(PlanFields):
         """
         return dict(vars(self)["column_labels"])
 
-    @property
+    @property  # type: ignore[misc]  # of the field's name
     def value_labels(self) -> dict[str, dict[str | int | bool, str]]:
         """Labels of values by column, for files of SPSS and Stata: see :attr:`column_labels`."""
         return {column: dict(pairs) for column, pairs in vars(self)["value_labels"]}
@@ -364,7 +364,7 @@ class Plan(PlanFields):
         file_labels.check_columns(made)
         return made
 
-    @property
+    @property  # type: ignore[misc]  # of the field's name
     def requirement(self) -> dict[str, Any]:
         """The publisher's own requirement, under the names of :meth:`require`; may be empty.
 
@@ -740,8 +740,8 @@ class Plan(PlanFields):
         >>> collector.add({"sex": "X"})
         Traceback (most recent call last):
             ...
-        bistochastic.errors.Refused: column `sex`: must hold a declared category; got an undeclared
-            one
+        bistochastic.errors.Refused: column `sex`: must hold declared categories only; got 1 other
+            value, the first in row 0 (the categories are strings, such as 'F')
         """
         from bistochastic_survey.analysis.collector import Collector
 
@@ -767,8 +767,8 @@ class Plan(PlanFields):
         >>> sv.Plan.from_json('{"version": 1, "atributes": []}')
         Traceback (most recent call last):
             ...
-        bistochastic.errors.Refused: `atributes` must be one of version, attributes, ...; got an
-            unknown name
+        bistochastic.errors.Refused: `atributes` must be one of version, attributes, name, keep,
+            ...; got an unknown name, did you mean attributes?
         """
         return plan_json.from_json(cls, text)
 

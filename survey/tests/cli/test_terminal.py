@@ -108,7 +108,10 @@ def everything() -> Iterator[tuple[str, Any]]:
     counts = tabulated(plan, {f"{EVIL}c": ["b"], "count": [3]}, f"{EVIL}c")
     yield "counts", counts
     yield "count", sv.Release(release.data, plan).count(where={f"{EVIL}c": EVIL})
-    yield "source", bs.KeySource.env(EVIL, fingerprint="0" * 16)
+    yield "source", bs.KeySource.file(EVIL, fingerprint="0" * 16)
+    with pytest.raises(ValueError, match="`name` must be a string of printable") as error:
+        bs.KeySource.env(EVIL, fingerprint="0" * 16)
+    yield "no source", error.value
 
 
 def test_reprs_and_pages_of_foreign_text_are_harmless(tmp_path: Path) -> None:
