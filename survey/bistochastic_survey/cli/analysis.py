@@ -16,8 +16,7 @@ import bistochastic_survey as sv
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.cli.group import main, say, say_json
-from bistochastic_survey.cli.inputs import names_in, open_released, read_key, read_own
-from bistochastic_survey.cli.options import (
+from bistochastic_survey.cli.inputs import (
     FILE,
     columns_named,
     columns_option,
@@ -26,7 +25,11 @@ from bistochastic_survey.cli.options import (
     file_argument,
     format_option,
     json_option,
+    names_in,
+    open_released,
     plan_option,
+    read_key,
+    read_own,
     reads_csv,
     show,
     takes_survey,

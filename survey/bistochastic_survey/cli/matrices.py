@@ -15,8 +15,7 @@ from click import argument, option
 import bistochastic as bs
 from bistochastic.errors import Refused
 from bistochastic_survey.cli.group import main, say, say_json
-from bistochastic_survey.cli.inputs import PLANS, read_law, text_of
-from bistochastic_survey.cli.options import json_option, number
+from bistochastic_survey.cli.inputs import PLANS, json_option, number, read_law, text_of
 from bistochastic_survey.wording import shown
 
 # The parameters that are lists, also if one number is typed for them.

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from bistochastic_survey.progress import Progress
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.release.options import EngineOptions, Scannable
     from bistochastic_survey.release.protect import ProtectedBatches
     from bistochastic_survey.release.release import Release
     from bistochastic_survey.release.responder import PlannedColumn, Responder
+    from bistochastic_survey.release.run import EngineOptions, Scannable
     from bistochastic_survey.release.waves import Wave
 
 
@@ -518,8 +518,8 @@ class Plan(PlanFields):
         >>> sorted(set(release.data["sex"]) | {"F", "M"}), release.certificate.records
         (['F', 'M'], 3)
         """
-        from bistochastic_survey.release.options import Options
         from bistochastic_survey.release.protect import protect
+        from bistochastic_survey.release.run import Options
 
         said = Options.of(
             self, key=key, release_name=release_name, ids=ids, shuffle=shuffle,
@@ -554,8 +554,8 @@ class Plan(PlanFields):
         >>> batches.read_all().num_rows, batches.certificate.records
         (3, 3)
         """
-        from bistochastic_survey.release.options import Options
         from bistochastic_survey.release.protect import protect_batches
+        from bistochastic_survey.release.run import Options
 
         said = Options.of(
             self, key=key, release_name=release_name, ids=ids, unit_pseudonym=unit_pseudonym,
@@ -615,16 +615,7 @@ class Plan(PlanFields):
         self, obj: FrameT, *, observation: object = None, **options: Unpack[EngineOptions]
     ) -> FrameT: ...
     def on(
-        self,
-        obj: object,
-        *,
-        key: KeySource,
-        release_name: str | None = None,
-        ids: Wave | None = None,
-        row_columns: Sequence[str] | None = None,
-        unit_pseudonym: Mapping[str, str] | None = None,
-        allow_insecure: bool = False,
-        observation: object = None,
+        self, obj: object, *, observation: object = None, **options: Unpack[EngineOptions]
     ) -> Any:
         """Apply the batch function to an object of an engine, which computes the result later.
 
@@ -653,11 +644,7 @@ class Plan(PlanFields):
         """
         from bistochastic_survey.release.batch_function import on
 
-        made = self.batch_function(
-            key=key, release_name=release_name, ids=ids, row_columns=row_columns,
-            unit_pseudonym=unit_pseudonym, allow_insecure=allow_insecure,
-        )  # fmt: skip
-        return on(made, obj, observation)
+        return on(self.batch_function(**options), obj, observation)
 
     def responder(
         self,

@@ -22,8 +22,7 @@ from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.plan import FrameT, Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.columns import Coded
-from bistochastic_survey.release.options import Options
-from bistochastic_survey.release.run import Run
+from bistochastic_survey.release.run import Options, Run
 from bistochastic_survey.release.waves import ID_TYPES, People, RowIds, Wave, id_kinds, phrase_of
 from bistochastic_survey.table.array_table import Arrays
 from bistochastic_survey.table.arrays import narrow

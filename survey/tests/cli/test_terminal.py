@@ -261,13 +261,13 @@ def test_data_on_a_screen_are_text(folder: Path, monkeypatch: pytest.MonkeyPatch
     words = ("estimate", out, "--plan", folder / "plan.toml", "--by", f"{EVIL}c", "--format", "csv")
     piped = CliRunner().invoke(main, [str(word) for word in words])
     assert "\u202e" in piped.output
-    from bistochastic_survey.cli import options
+    from bistochastic_survey.cli import inputs
 
     class Screen:
         class stdout:  # noqa: N801
             isatty = staticmethod(lambda: True)
 
-    monkeypatch.setattr(options, "sys", Screen)
+    monkeypatch.setattr(inputs, "sys", Screen)
     harmless(CliRunner().invoke(main, [str(word) for word in words]).output)
 
 

@@ -122,7 +122,7 @@ def test_polars_with_nan_and_null(held: str, declared: str) -> None:
 @every_spelling
 def test_batches_functions_and_files(held: str, declared: str, tmp_path: Path) -> None:
     from bistochastic_survey.files.protect import protect_file
-    from bistochastic_survey.release.options import Options
+    from bistochastic_survey.release.run import Options
 
     table = pa.table({**people(held), "person": list(range(ROWS))})
     own = sv.Plan(plan(declared).attributes, keep=["region"], drop=["person"])
