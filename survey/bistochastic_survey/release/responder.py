@@ -209,7 +209,7 @@ def responder(
     whole: Plan | None = None,
 ) -> Responder:
     """Make the responder of :meth:`Plan.responder`; ``whole`` is the plan of a single column."""
-    plan._refuse_undecided()
+    file_labels.refuse_others(plan, "for one record")
     plan._meet_requirement()
     again = checks.flag("redraw", redraw)
     insecure = checks.flag("allow_insecure", allow_insecure)
@@ -218,14 +218,6 @@ def responder(
     if not insecure and key.fingerprint == "insecure":
         must = "be a secret, or allow_insecure=True be said"
         raise Refused("key", must, "one that anyone can guess")
-    file_labels.refuse_numbers(plan, "for one record")
-    for coded in plan._coded:
-        if coded.unit is not None:
-            must = "not be drawn by unit for one record, as a client holds no other record"
-            raise Refused("", must, f"unit `{shown(coded.unit)}`", column=coded.columns)
-    for attribute in plan._numeric:
-        must = "not be numeric for one record, as numbers are permuted among records"
-        raise Refused("", must, "a numeric one", column=attribute.columns)
     kinds = None if plan.id_type is None else frozenset((ID_TYPES[plan.id_type],))
     if isinstance(after, Certificate):
         wave, people = Wave("id", after=after, redraw=again), People(1)
