@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from fractions import Fraction
 from functools import wraps
 from pathlib import Path
@@ -154,16 +155,6 @@ takes_survey = _collected(
 )  # fmt: skip
 
 
-def design_of(typed: dict[str, Any], fpc: str | None, names: Sequence[str]) -> Design:
-    """Read the design that was typed, for a file with these columns."""
-    from bistochastic_survey.analysis.design import Design
-
-    found = {**typed, "replicates": columns_named("replicates", typed["replicates"], names) or None}
-    if fpc is not None:
-        found["fpc"] = fpc if fpc in names else float(number(fpc))
-    return Design(**found)
-
-
 def show(
     form: str,
     text: Callable[[], object],
@@ -263,25 +254,25 @@ def read_own(file: Path, typed: Path | None, name: str = "file") -> tuple[Plan, 
     return plan, certificate
 
 
-def names_in(file: Path, dialect: Dialect) -> list[str]:
-    """List the columns of a file."""
-    from bistochastic_survey.files.formats import open_source
-
-    source = open_source(file, "file", dialect=dialect)
-    source.close()
-    return list(source.schema.names)
-
-
-def open_released(file: Path, plan: Plan, design: Design, dialect: Dialect) -> Source:
-    """Open a protected file, whose weights are numbers."""
+def open_released(
+    file: Path, plan: Plan, survey: dict[str, Any], dialect: Dialect, fpc: str | None = None
+) -> tuple[Source, Design]:
+    """Open a protected file, whose weights are numbers, and read the design that was typed."""
+    from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.files.formats import open_source
     from bistochastic_survey.files.protect import kinds
 
+    with closing(open_source(file, "file", dialect=dialect)) as source:
+        names = source.schema.names
+    survey["replicates"] = columns_named("replicates", survey["replicates"], names) or None
+    if fpc is not None:
+        survey["fpc"] = fpc if fpc in names else float(number(fpc))
+    design = Design(**survey)
     types = kinds(plan, released=True)
     for each in (design.weights, *(design.replicates or ()), design.fpc):
         if isinstance(each, str):
             types.setdefault(each, "number")
-    return open_source(file, "file", types, dialect=dialect)
+    return open_source(file, "file", types, dialect=dialect), design
 
 
 def read_key(file: Path | None) -> Key | None:

@@ -94,13 +94,12 @@ def _numeric_data(attribute: Numeric) -> Fields:
     if attribute.matrix is not None:
         found["matrix"] = _matrix_data(attribute.matrix)
     found |= {"order": attribute.order or "none", "how": attribute.how}
-    if attribute.within is not None:
-        found["within"] = attribute.within
-    if attribute.grouped:
-        found["min_group"] = attribute.min_group
-    if attribute.missing != "raise":
-        found["missing"] = attribute.missing
-    return found
+    more = {
+        "within": attribute.within,
+        "min_group": attribute.grouped and attribute.min_group,
+        "missing": attribute.missing != "raise" and attribute.missing,
+    }
+    return found | {name: value for name, value in more.items() if value}
 
 
 def _coded_data(attribute: Coded) -> Fields:

@@ -206,14 +206,11 @@ class Run:
         for column in row_columns:
             if column not in names:
                 raise Refused("", "be in the table", "none of that name", column=column)
-        self.numeric = plan._numeric
         if rows is not None:
             options.check_rows(plan, rows)
-            plan = plan.for_records(rows) if self.numeric else plan
-            self.numeric = plan._numeric
+            plan = plan.for_records(rows) if plan._numeric else plan
         plan._meet_requirement()
-        self.plan = plan
-        self._coded = plan._coded
+        self.plan, self.numeric, self._coded = plan, plan._numeric, plan._coded
         self._numbers = dict(numbers or {})
         # If no key is given, one that is discarded with the run.
         self._key = Key.generate() if options.key is None else options.key

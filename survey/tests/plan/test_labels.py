@@ -165,7 +165,7 @@ def test_one_record(held: str, declared: str) -> None:
 
 def test_one_record_that_cannot_be_written_so() -> None:
     own = sv.Plan([sv.Categorical("a", ["1", "x"], "randomized_response", beta=0.5)])
-    with pytest.raises(TypeError, match=r"^column `a`: must hold a string, .*; got int$"):
+    with pytest.raises(TypeError, match=r"^column `a`: must hold strings, .*; got int$"):
         own.responder(key=KEY, after="first").one({"a": 1}, id=1)
 
 
