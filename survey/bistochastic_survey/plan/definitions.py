@@ -7,7 +7,7 @@ here: groups, missing values that are published, and class means.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -183,15 +183,6 @@ def together(parts: Iterable[Measures]) -> Bits | None:
         return None
     total = guarantee(known)
     return Bits(total.bits, total.max_bits, total.beta, len(known))
-
-
-def require_bits(parts: Iterable[Measures], columns: Sequence[str]) -> Bits:
-    """Do the same; raise an error about these columns if no size is known."""
-    found = together(parts)
-    if found is None:
-        must = "be known for a numeric column"
-        raise Refused("records", must, "none, which for_records(n) sets", column=columns)
-    return found
 
 
 def epsilon(parts: Iterable[Measures]) -> float:

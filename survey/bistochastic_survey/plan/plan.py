@@ -296,7 +296,11 @@ class Plan(PlanFields):
     def _together(self) -> Bits:
         if not self.attributes:
             self._refuse_undecided()
-        return definitions.require_bits(self.by_attribute.values(), self.attributes[0].columns)
+        found = definitions.together(self.by_attribute.values())
+        if found is None:
+            must, got = "be known for a numeric column", "none, which for_records(n) sets"
+            raise Refused("records", must, got, column=self.attributes[0].columns)
+        return found
 
     @property
     def bits(self) -> float:
@@ -740,11 +744,11 @@ class Plan(PlanFields):
 
         The digest is of the names and values of format 1, so later names do not change it.
         """
-        return plan_json.digest(self)
+        return plan_json.digest_of_plain(plan_json.plain(self))
 
     def to_json(self) -> str:
         """Return the plan as JSON, which is enough to protect, respond or estimate."""
-        return plan_json.to_json(self)
+        return plan_json.to_text(plan_json.plain(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -139,6 +139,16 @@ def _day(x: Break) -> int | float | str:
     return x.isoformat() if isinstance(x, date) else x
 
 
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Lists inside lists, until Python gives up."""
+    try:
+        yield
+    except RecursionError:
+        raise Refused("plan", "be nested less deeply", "too many levels") from None
+
+
+@_deep()
 def plain(plan: Plan) -> Fields:
     """Convert a plan to plain data."""
     labels = plan.value_labels.items()
@@ -159,27 +169,6 @@ def plain(plan: Plan) -> Fields:
         "drop": list(plan.drop),
         **{name: value for name, value in later.items() if value is not None},
     }
-
-
-def to_json(plan: Plan) -> str:
-    """Write a plan as JSON, the same string for equal plans."""
-    with _deep():
-        return to_text(plain(plan))
-
-
-def digest(plan: Plan) -> str:
-    """Compute the digest of a plan, whatever names its fields have."""
-    with _deep():
-        return digest_of_plain(plain(plan))
-
-
-@contextmanager
-def _deep() -> Iterator[None]:
-    """Composites inside composites, until Python gives up."""
-    try:
-        yield
-    except RecursionError:
-        raise Refused("plan", "be nested less deeply", "too many levels") from None
 
 
 def format_1(plan: Fields) -> Fields:
@@ -448,13 +437,12 @@ _OPTIONS: dict[str, Callable[[Here], Any]] = {
 }
 
 
+@_deep()
 def from_json(kind: type[P], text: str) -> P:
     """Read a plan from JSON."""
     if isinstance(text, str):
         _refuse_path(text, ".json")
-    data = parsed(text)
-    with _deep():
-        return from_data(kind, data)
+    return from_data(kind, parsed(text))
 
 
 def _refuse_path(text: str, ending: str) -> None:
@@ -467,6 +455,7 @@ def _refuse_path(text: str, ending: str) -> None:
 # TOML.
 
 
+@_deep()
 def from_toml(kind: type[P], text: str) -> P:
     """Read a plan from TOML."""
     import tomllib
@@ -480,8 +469,7 @@ def from_toml(kind: type[P], text: str) -> P:
         found = re.search(r"line (\d+), column (\d+)", str(error))
         where = f" in line {found[1]}, column {found[2]}" if found else ""
         raise Refused("text", "be TOML", f"something else{where}") from None
-    with _deep():
-        return from_data(kind, data)
+    return from_data(kind, data)
 
 
 # The comment below the columns that are undecided.
@@ -504,16 +492,15 @@ _CHOICES = """\
 
 def to_toml(plan: Plan) -> str:
     """Write a plan as TOML."""
-    with _deep():
-        data = plain(plan)
-        attributes = data.pop("attributes")
-        lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
-        if plan.undecided:
-            lines += ["", *_CHOICES.splitlines()]
-        for attribute in attributes:
-            lines += ["", "[[attributes]]"]
-            lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]
-        return "\n".join(lines) + "\n"
+    data = plain(plan)
+    attributes = data.pop("attributes")
+    lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
+    if plan.undecided:
+        lines += ["", *_CHOICES.splitlines()]
+    for attribute in attributes:
+        lines += ["", "[[attributes]]"]
+        lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _toml(value: Any) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date
 from os import PathLike
+from typing import Any
 
 from bistochastic import Matrix, measures
 from bistochastic.measures import Displacement
@@ -315,16 +315,7 @@ class Certificate:
         """
         return certificate_json.from_json(cls, text)
 
-    def report(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str | None = None,
-        publisher: str | None = None,
-        date: date | str | None = None,
-        contact: str | None = None,
-        design_effect: float = 1,
-    ) -> None:
+    def report(self, path: str | PathLike[str], **options: Any) -> None:
         """Write a report on the release as an HTML page: see :meth:`Release.report`.
 
         The same certificate, options and version give the same page, byte for byte.
@@ -338,10 +329,7 @@ class Certificate:
         """
         from bistochastic_survey.report.document import write_report
 
-        write_report(
-            path, self.plan, certificate=self, title=title, publisher=publisher, date=date,
-            contact=contact, design_effect=design_effect,
-        )  # fmt: skip
+        write_report(path, self.plan, certificate=self, **options)
 
     def __str__(self) -> str:
         plan = self.plan
