@@ -124,7 +124,7 @@ impl Matrix {
                 exact: first.is_exact(),
             };
         }
-        let can = self.size() <= SIZE;
+        let can = self.size() <= self.largest(SIZE);
         let looked = || can.then(|| entry_by_entry(self)).flatten();
         looked().unwrap_or_else(|| bounds_of_mixture(&parts))
     }

@@ -236,7 +236,7 @@ impl Matrix {
             .law()
             .parts()
             .last()
-            .filter(|_| self.size() <= C::KEPT)?;
+            .filter(|_| self.size() <= self.largest(C::KEPT))?;
         let table = || {
             C::total_of(second)?;
             // The first row makes the tables of the parts, before going parallel.

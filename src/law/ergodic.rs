@@ -59,7 +59,7 @@ impl Matrix {
     pub(crate) fn knows_ergodic(&self) -> bool {
         match self.law() {
             Law::Kron(_) => self.wide().all(Matrix::knows_ergodic),
-            Law::Mix { .. } | Law::Product(_) => self.size() <= SIZE || self.is_ergodic(),
+            Law::Mix { .. } | Law::Product(_) => self.size() <= self.largest(SIZE) || self.is_ergodic(),
             _ => true,
         }
     }
@@ -74,7 +74,7 @@ impl Matrix {
                 let parts = self.shares::<u128>();
                 let drawn = || parts.iter().map(|(_, part)| part);
                 drawn().any(|part| part.is_ergodic())
-                    || size <= SIZE as usize
+                    || self.size() <= self.largest(SIZE)
                         && connects(size, |u| union(size, drawn().map(|part| part.support(u))))
             }
             // A positive factor makes the product positive. Otherwise the support decides.
@@ -85,7 +85,7 @@ impl Matrix {
                 if let Some(other) = self.beside_identity() {
                     return other.is_ergodic();
                 }
-                if size > SIZE as usize {
+                if self.size() > self.largest(SIZE) {
                     return false;
                 }
                 let second: Vec<_> = (0..size).map(|w| pair[1].support(w)).gather();

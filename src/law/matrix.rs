@@ -92,7 +92,7 @@ impl Matrix {
     /// Nested too deep, or too many matrices in it.
     pub(super) fn nested(name: &'static str, law: Law, parameters: Parameters) -> Result<Self> {
         const DEPTH: usize = 16;
-        const PARTS: u64 = 128;
+        const PARTS: u64 = 1024;
         let matrix = Matrix::new(name, law, parameters);
         let got = match (matrix.inner.depth, matrix.parts()) {
             (depth, _) if depth > DEPTH => format!("{depth} levels"),
@@ -227,7 +227,13 @@ impl Matrix {
         fn has_product(m: &Matrix) -> bool {
             matches!(m.law(), Law::Product(_)) || m.law().parts().iter().any(has_product)
         }
-        if has_product(self) { 1024 } else { 4096 }
+        self.largest(if has_product(self) { 1024 } else { 4096 })
+    }
+
+    /// The size up to which all entries of all matrices in it are no more than those of 128 matrices of size `most`.
+    pub(super) fn largest(&self, most: u64) -> u64 {
+        const PARTS: u64 = 128;
+        (most * most * PARTS / self.parts().max(PARTS)).isqrt()
     }
 
     /// What the caller keeps with it, of one type, made at first use. Every copy of the matrix has it.
