@@ -59,7 +59,9 @@ impl Matrix {
     pub(crate) fn knows_ergodic(&self) -> bool {
         match self.law() {
             Law::Kron(_) => self.wide().all(Matrix::knows_ergodic),
-            Law::Mix { .. } | Law::Product(_) => self.size() <= self.largest(SIZE) || self.is_ergodic(),
+            Law::Mix { .. } | Law::Product(_) => {
+                self.size() <= self.largest(SIZE) || self.is_ergodic()
+            }
             _ => true,
         }
     }

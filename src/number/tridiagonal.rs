@@ -99,7 +99,7 @@ impl Tridiagonal {
     }
 
     /// Whether every diagonal entry is above 1/2: then it is positive definite.
-    pub fn is_dominant(&self) -> bool {
+    fn is_dominant(&self) -> bool {
         self.diagonal.iter().all(|&d| d > 0.5)
     }
 

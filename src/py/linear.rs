@@ -78,10 +78,4 @@ impl Tridiagonal {
     fn within(&self, py: Python<'_>, numbers: [f64; 4]) -> PyResult<[usize; 4]> {
         detached(py, u64::MAX, || self.inner.within(numbers))
     }
-
-    /// Whether every diagonal entry is above 1/2: then the matrix is positive definite.
-    #[getter]
-    fn is_dominant(&self) -> bool {
-        self.inner.is_dominant()
-    }
 }

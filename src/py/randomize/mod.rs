@@ -9,6 +9,7 @@ use super::ids::one_id;
 use super::law::Matrix;
 use super::secret::{Secret, missing};
 use super::work::detached;
+use crate::draw::randomize::Addresses;
 use crate::draw::respond::{keyed, with_words};
 use crate::error::Error;
 use crate::system::pool;
@@ -110,7 +111,7 @@ impl Matrix {
         };
         match ids {
             Some(ids) => draws.by_ids(py, ids),
-            None => draws.by_rows(py, row.unwrap_or(0)),
+            None => draws.draw(py, Addresses::Rows(row.unwrap_or(0))),
         }
     }
 
@@ -149,7 +150,6 @@ impl Matrix {
                 return Err(Error::value("key", "be given with an id", "none").into());
             }
             let sampler = matrix.sampler();
-            sampler.check()?;
             return Ok(with_words(|words| sampler.respond(u, words))?);
         }
         let secret = Secret::new(key, stream)?;
