@@ -47,7 +47,7 @@ pub(crate) struct Found {
     total: Kept<Option<u128>>,
     entropy: Kept<Entropy>,
     truthfulness: Kept<f64>,
-    is_ergodic: Kept<bool>,
+    is_ergodic: Kept<Option<bool>>,
     beta: Kept<f64>,
     epsilon: Kept<f64>,
     hash: Kept<u64>,
@@ -208,8 +208,8 @@ impl Matrix {
         *truthfulness.get_or_make(|| self.measured_truthfulness())
     }
 
-    /// Whether some power of the matrix is positive: irreducible and aperiodic.
-    pub(crate) fn is_ergodic(&self) -> bool {
+    /// Whether some power of the matrix is positive: irreducible and aperiodic; `None` if it is too much to look at.
+    pub(crate) fn is_ergodic(&self) -> Option<bool> {
         let is_ergodic = &self.found().is_ergodic;
         *is_ergodic.get_or_make(|| self.decided_ergodic())
     }

@@ -127,15 +127,6 @@ impl<'py> HeldIds<'py> {
         })
     }
 
-    /// Check that there is one id for each of `records` records.
-    pub fn check(self, records: usize) -> PyResult<Self> {
-        if self.len() == records {
-            return Ok(self);
-        }
-        let must = format!("be one for each of the {records} records");
-        Err(Error::value("ids", must, self.len()).into())
-    }
-
     pub fn len(&self) -> usize {
         match self {
             HeldIds::Signed(ids) => ids.len().unwrap_or(0),

@@ -10,15 +10,12 @@ use super::{convert, memory};
 use crate::error::Error;
 use crate::number::tridiagonal;
 
-/// What the package keeps with a law.
-struct Notes(Py<PyDict>);
-
 /// What the package found out about a matrix, by name: the same dictionary for every copy. Whatever holds the matrix
 /// would never be freed here.
 #[pyfunction]
 pub fn notes<'py>(py: Python<'py>, matrix: &Matrix) -> Bound<'py, PyDict> {
-    let notes: &Notes = matrix.inner().notes(|| Notes(PyDict::new(py).unbind()));
-    notes.0.bind(py).clone()
+    let notes: &Py<PyDict> = matrix.inner().notes(|| PyDict::new(py).unbind());
+    notes.bind(py).clone()
 }
 
 /// Column ``v`` as the nearest doubles, of a matrix that is not a composite.

@@ -243,14 +243,15 @@ fn draw_all(key: &Key, labels: Labels<'_>, group: Vec<Block<'_>>, threads: usize
             *bad = Some(bad.map_or(found, |before| before.min(found)));
         }
     });
-    match states.iter().filter_map(|state| state.1).min() {
-        None => Ok(()),
-        Some((column, row)) => Err(Error::value(
-            "codes",
-            "exist in their matrix and stratum",
-            format!("one outside in column {column}, row {row}"),
-        )),
-    }
+    let Some((column, row)) = states.iter().filter_map(|state| state.1).min() else {
+        return Ok(());
+    };
+    let got = format!("one outside in column {column}, row {row}");
+    Err(Error::value(
+        "codes",
+        "exist in their matrix and stratum",
+        got,
+    ))
 }
 
 /// The digest of every block, each a key from now on.
@@ -447,41 +448,28 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let refused = |rows, last, change: fn(&mut Held)| {
+        let check = |rows, last, change: fn(&mut Held), want: &str| {
             let mut held = Held::new(rows);
             change(&mut held);
-            let found = held.run(last);
-            found.unwrap_err().to_string()
+            assert_eq!(held.run(last).unwrap_err().to_string(), want);
+        };
+        let outside = |row| {
+            let must = "`codes` must exist in their matrix and stratum";
+            format!("{must}; got one outside in column 0, row {row}")
         };
         let beyond = |held: &mut Held| {
             held.eight[ROWS + 3] = 1 << 33;
             held.one[ROWS + 50] = 5;
         };
-        let outside =
-            "`codes` must exist in their matrix and stratum; got one outside in column 0, row";
-        assert_eq!(
-            refused(ROWS + 100, true, beyond),
-            format!("{outside} {}", ROWS + 50)
-        );
-        assert_eq!(
-            refused(ROWS + 100, true, |held| held.strata[9] = 2),
-            format!("{outside} 9")
-        );
-        assert_eq!(
-            refused(ROWS + 100, false, |_| ()),
-            "`codes` must come in blocks of 65536 rows until the last; got 65636"
-        );
-        assert_eq!(
-            refused(100, true, |held| held.missing.truncate(99)),
-            "`missing` must be one for each of the 100 records; got 99"
-        );
-        assert_eq!(
-            refused(100, true, |held| held.laws[1] = response(6, 0.5)),
-            "`matrices` must all have size 5; got 6"
-        );
-        assert_eq!(
-            refused(100, true, |held| held.laws[2] = response(70, 0.5)),
-            "`codes` must have 1 bytes each; got 8 bytes"
-        );
+        check(ROWS + 100, true, beyond, &outside(ROWS + 50));
+        check(ROWS + 100, true, |held| held.strata[9] = 2, &outside(9));
+        let pieces = "`codes` must come in blocks of 65536 rows until the last; got 65636";
+        check(ROWS + 100, false, |_| (), pieces);
+        let short = "`missing` must be one for each of the 100 records; got 99";
+        check(100, true, |held| held.missing.truncate(99), short);
+        let sizes = "`matrices` must all have size 5; got 6";
+        check(100, true, |held| held.laws[1] = response(6, 0.5), sizes);
+        let width = "`codes` must have 1 bytes each; got 8 bytes";
+        check(100, true, |held| held.laws[2] = response(70, 0.5), width);
     }
 }

@@ -237,59 +237,34 @@ mod tests {
     #[test]
     fn arrays_that_do_not_fit_are_refused() {
         use Addresses::{Ids as People, Rows};
-        let three = Spelled::of([&b"a"[..]; 3].into_iter());
+        let texts = Spelled::of([&b"a"[..]; 3].into_iter());
         let one_each = "`addresses` must be one for each of the 2 records; got";
         // Row 2^64 would have the words of row 0, and person 2^64 those of person 0.
         let outside =
             "`addresses` must be integers from -2^63 to 2^64 - 1; got one outside at position 1";
-        let pair = |id| [Id::Integer(0), Id::Integer(id)];
-        for (size, codes, at, want) in [
-            // A report of 299 would be cut to 43.
-            (
-                300,
-                2,
-                Rows(0),
-                "`codes` must have a type that holds 299; got one of 1 bytes".into(),
-            ),
-            (
-                12,
-                3,
-                Rows(0),
-                "`codes` must be one for each of the 2 records; got 3".into(),
-            ),
-            (12, 2, People(Ids::Signed(&[1])), format!("{one_each} 1")),
-            (
-                12,
-                2,
-                People(Ids::Mixed(&[Id::Text(b"a"); 3])),
-                format!("{one_each} 3"),
-            ),
-            (
-                12,
-                2,
-                People(Ids::Texts(three.all())),
-                format!("{one_each} 3"),
-            ),
-            (
-                12,
-                2,
-                Rows(u64::MAX),
-                format!(
-                    "`addresses` must end before row 2^64; got 2 from {}",
-                    u64::MAX
-                ),
-            ),
-            (12, 2, People(Ids::Mixed(&pair(1 << 64))), outside.into()),
-            (
-                12,
-                2,
-                People(Ids::Mixed(&pair(-(1 << 63) - 1))),
-                outside.into(),
-            ),
-        ] {
+        let beyond = [1 << 64, -(1 << 63) - 1].map(|id| [Id::Integer(0), Id::Integer(id)]);
+        let (one, three) = (Ids::Signed(&[1]), [Id::Text(b"a"); 3]);
+        let check = |size, codes: usize, at, want: &str| {
             let (m, key, codes) = (response(size, 0.6), Key::insecure(1), &[0; 3][..codes]);
             let found = randomize(&m, &key, &[], Some(codes), &mut [0u8; 2], at, 1);
             assert_eq!(found.unwrap_err().to_string(), want);
-        }
+        };
+        // A report of 299 would be cut to 43.
+        let narrow = "`codes` must have a type that holds 299; got one of 1 bytes";
+        check(300, 2, Rows(0), narrow);
+        let many = "`codes` must be one for each of the 2 records; got 3";
+        check(12, 3, Rows(0), many);
+        let late = "`addresses` must end before row 2^64; got 2 from 18446744073709551615";
+        check(12, 2, Rows(u64::MAX), late);
+        check(12, 2, People(one), &format!("{one_each} 1"));
+        check(12, 2, People(Ids::Mixed(&three)), &format!("{one_each} 3"));
+        check(
+            12,
+            2,
+            People(Ids::Texts(texts.all())),
+            &format!("{one_each} 3"),
+        );
+        check(12, 2, People(Ids::Mixed(&beyond[0])), outside);
+        check(12, 2, People(Ids::Mixed(&beyond[1])), outside);
     }
 }

@@ -23,7 +23,11 @@ pub struct Draws<'a, 'py> {
 impl<'py> Draws<'_, 'py> {
     /// Draw by ids, one per record.
     pub fn by_ids(self, py: Python<'py>, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let held = HeldIds::new(ids)?.check(self.column.len)?;
+        let (held, records) = (HeldIds::new(ids)?, self.column.len);
+        if held.len() != records {
+            let must = format!("be one for each of the {records} records");
+            return Err(Error::value("ids", must, held.len()).into());
+        }
         let read = held.read(py)?;
         self.draw(py, Addresses::Ids(read.ids()))
     }
