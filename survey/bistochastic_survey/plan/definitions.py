@@ -287,9 +287,11 @@ def require(plan: Plan, asked: Mapping[str, object]) -> None:
     if "epsilon" in wanted and not plan.epsilon <= wanted["epsilon"]:
         most = f"be at most {exact(wanted['epsilon'])} for a record"
         worst = max(parts, key=lambda each: each.epsilon)
-        why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
+        why = f", the largest in {prefix(worst.columns)[:-2]}" + (
+            f": {worst.reason}" * bool(worst.reason)
+        )
         got = exact(plan.epsilon)
-        raise GuaranteeError("epsilon", most, f"{got} in all, most of it{why}")
+        raise GuaranteeError("epsilon", most, f"{got} in all{why}")
     m, bound = wanted.get("pooled", (1, math.inf))
     if not (sum_ := pooled(plan, m)) <= bound:
         most = f"be at most {exact(bound)} for {m} records of a unit"
