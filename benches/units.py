@@ -27,7 +27,7 @@ import pyreadstat
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey.files.protect import protect_file
-from bistochastic_survey.release.options import Options
+from bistochastic_survey.release.run import Options
 from common import best
 
 SMALL = os.environ.get("BISTOCHASTIC_BENCH") == "small"
