@@ -40,7 +40,6 @@ _ROUND = "both files need each other"
 LATE = {
     "__init__.py importlib": "names are imported at their first use",
     "audit/__init__.py audit": "`import bistochastic_survey` leaves the attack alone",
-    "audit/results.py checks": _FIRST,
     "audit/results.py audit": _LOOKED,
     "arguments.py difflib": _FIRST,
     "birkhoff.py pathlib": _FIRST,

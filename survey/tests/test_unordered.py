@@ -32,6 +32,7 @@ FRAME = (
     "'ash': [1, 2] * 12, 'birch': [1, 1, 2] * 8, 'cedar': [2, 1, 1, 1] * 6, 'id': list(range(24))}"
 )
 RELEASE = f"sv.Release({FRAME}, {PLAN})"
+OBSERVED = "sv.Observed('u', ['a', 'b'], bs.Channel(warner=0.75))"
 RESPONDER = f"{PLAN}.responder(key=bs.Key.generate(), after='first')"
 MATRICES = "{bs.uniform(2), bs.identity(2), bs.randomized_response(2, keep=0.75)}"
 KEY = "bs.Key.insecure(1)"
@@ -48,6 +49,13 @@ REFUSED = {
         f"sv.Binned('x', [0, 18, 65], {RR}, beta=0.6, representatives={{9, 40}})"
     ),
     "Plan.attributes": f"sv.Plan({{{COLUMN}}})",
+    "Observed.categories": f"sv.Observed('x', {NAMES}, bs.uniform(7))",
+    "Analysis.columns": f"sv.Analysis({FRAME}, {{{OBSERVED}}})",
+    "Channel.unrelated": "bs.Channel(unrelated={0.7, 0.5})",
+    "Channel.kuk": "bs.Channel(kuk={0.7, 0.2})",
+    "Channel.estimate.categories": (
+        "bs.Channel(warner=0.75).estimate(counts=[1, 2], categories={'no', 'yes'})"
+    ),
     "Plan.for_frame.schema": f"sv.Plan.for_frame({{'x': {NAMES}}}, beta=0.6)",
     "Plan.for_frame.codebook": (
         f"sv.Plan.for_frame({{'x': str}}, codebook={{'x': frozenset({NAMES})}}, beta=0.6)"
@@ -90,6 +98,10 @@ SORTED = {
     "difference_set.set": "bs.difference_set(5, epsilon=1, set=(7, {3, 0, 1})).to_json()",
     "Plan.keep": f"sv.Plan([{COLUMN}], keep={NAMES}).digest",
     "Plan.drop": f"sv.Plan([{COLUMN}], drop={NAMES}).digest",
+    "Analysis.keep": (
+        f"sv.Analysis({FRAME}, [{OBSERVED}], keep={{'ash', 'birch', 'cedar'}})"
+        ".count({'u': 'a', 'ash': 1, 'birch': 1})"
+    ),
     "Plan.undecided": f"sv.Plan([{COLUMN}], undecided={NAMES}).undecided",
     "Plan.units": f"sv.Plan([{COLUMN}], keep={NAMES}, units={NAMES}).digest",
     "Plan.for_frame.keep": (
@@ -149,6 +161,7 @@ SORTED = {
 # Other arguments are read by the same function as one above, or have an order of their own.
 LIKE = {
     r"Collector\.tables": "Plan.collector.tables",
+    r"Analysis\.(covariance|correlation)\.columns": "Release.covariance.columns",
     r".*\.(where|given)": "Release.estimate.where",
     r"Plan\.on\.row_columns": "Plan.batch_function.row_columns",
     r"audit\.(knows|wants|also)": "Plan.keep",

@@ -168,7 +168,8 @@ fn checked<'py>(
     shape: &Bound<'py, PyAny>,
     dtype: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if room.getattr("shape")?.eq(shape)?
+    if room.cast::<PyUntypedArray>().is_ok()
+        && room.getattr("shape")?.eq(shape)?
         && room.getattr("dtype")?.eq(dtype)?
         && has_flags(&room, &["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])?
     {

@@ -20,7 +20,8 @@ from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.table.results import column, opened
+from bistochastic_survey.table.arrays import combinations
+from bistochastic_survey.table.frames import column, opened
 
 # How far a margin may be from its target, relatively, and how often all are gone through.
 _WITHIN, _ROUNDS = 1e-9, 2000
@@ -30,7 +31,7 @@ _WITHIN, _ROUNDS = 1e-9, 2000
 def calibrate(release: Release[Any], given: str | None) -> Any:
     """See :meth:`bistochastic_survey.Release.calibration_weights`."""
     plan, frame = release.plan, release.data
-    table = opened(frame)
+    table = opened(frame, any_index=True)
     coded = plan._coded
     if not coded:
         raise Refused("calibration_weights", "be used with a plan with categories", "only numbers")
@@ -57,7 +58,8 @@ def calibrate(release: Release[Any], given: str | None) -> Any:
                 place[encoded.missing] = attribute.size * len(attribute.matrices)
             codes.append(place)
             targets.append(_margin(attribute, place, start))
-    cells, which = _together(codes)
+    first, which, _ = combinations(codes, table.rows)
+    cells = [place[first] for place in codes]
     total = np.bincount(which, start).astype(float)
     return column(frame, start * _rake(cells, targets, total)[which])
 
@@ -76,17 +78,6 @@ def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Arr
         shares = np.where(part > 0, shares, 0.0)
         seen[s * size : (s + 1) * size] = shares * (total / shares.sum())
     return seen
-
-
-def _together(codes: list[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.intp]]:
-    """Find the distinct combinations of codes, a row per attribute, and each record's one."""
-    joint = np.zeros(len(codes[0]), np.int64)
-    for place in codes:
-        # Numbered again after each, so they stay small.
-        joint = joint * (int(place.max()) + 1) + place
-        _, joint = np.unique(joint, return_inverse=True)
-    _, first, which = np.unique(joint, return_index=True, return_inverse=True)
-    return [place[first] for place in codes], which
 
 
 def _rake(cells: list[NDArray[np.int64]], targets: list[Array], start: Array) -> Array:

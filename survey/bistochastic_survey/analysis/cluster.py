@@ -12,10 +12,9 @@ import warnings
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from bistochastic.errors import RefusedType
 from bistochastic_survey import checks
+from bistochastic_survey.analysis.independence import phi_squared
 from bistochastic_survey.analysis.request import between
 from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import Categorical, Joint
@@ -125,8 +124,5 @@ def _strength(release: Release[Any], one: Categorical, other: Categorical) -> fl
     """Cramer's V of the likeliest joint table: ``sqrt(chi^2 / (n (min(r, c) - 1)))``."""
     found = release.estimate(one.column, other.column, method="mle")
     joint: Array = found.frequencies.reshape(found.shape)
-    expected = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-    seen = expected > 0
-    chi = float(((joint - expected)[seen] ** 2 / expected[seen]).sum())
     sizes = [int((joint.sum(axis=axis) > 0).sum()) for axis in (0, 1)]
-    return math.sqrt(chi / (min(sizes) - 1)) if min(sizes) > 1 else 0.0
+    return math.sqrt(phi_squared(joint) / (min(sizes) - 1)) if min(sizes) > 1 else 0.0

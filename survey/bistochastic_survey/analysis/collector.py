@@ -12,9 +12,10 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,22 +24,23 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Axis, Estimate
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet, read_numbers, require, sheet_of
-from bistochastic_survey.analysis.request import ask, digits, reports_of
+from bistochastic_survey.analysis.protected_table import (
+    Sheet,
+    gathered,
+    read_numbers,
+    read_sheet,
+    require,
+    sheet_of,
+)
+from bistochastic_survey.analysis.request import Question, ask, digits, reports_of
 from bistochastic_survey.files import atomic
 from bistochastic_survey.json_fields import Here, parsed
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.progress import Progress
 from bistochastic_survey.release.release import Release, refuse_other_plan
-from bistochastic_survey.table.frames import Table, opened
-from bistochastic_survey.table.results import opened_rows
+from bistochastic_survey.table.frames import Table, opened, opened_rows
 from bistochastic_survey.wording import Shown, shown
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from bistochastic_survey.analysis.request import Question
-    from bistochastic_survey.progress import Progress
 
 # Integers below this are exact as floats, in which tables are solved.
 MOST = 2**53
@@ -93,12 +95,10 @@ class Counts(Shown):
             raise Refused("tables", "have at most 2^27 cells together", math.prod(shape))
         self._cells = np.zeros(shape, np.int64)
         self.unanswered = 0
-        strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
-        self._strides = dict(zip(names, strides, strict=True))
-        # The place of each category along the flat array; none if some combinations are impossible.
+        # The place of each category along its axis; none if some combinations are impossible.
         self._places: list[tuple[str, dict[object, int]]] = [
-            (axis.name, {(type(v), v): i * step for i, v in enumerate(axis.categories)})
-            for axis, step in zip(self.axes, strides, strict=True)
+            (axis.name, {(type(v), v): i for i, v in enumerate(axis.categories)})
+            for axis in self.axes
             if not any(each.impossible for each in question.coded)
         ]
 
@@ -128,23 +128,21 @@ class Counts(Shown):
         """Find the cell of a record of declared categories; ``KeyError`` for any other."""
         if not self._places:
             raise KeyError
-        return sum(codes[type(record[name]), record[name]] for name, codes in self._places)
+        places = [codes[type(record[name]), record[name]] for name, codes in self._places]
+        return int(np.ravel_multi_index(places, self._cells.shape))
 
     def _read(self, table: Table, what: str, times: NDArray[np.float64] | None = None) -> Found:
         """Find the cells of the rows of a table, the records of each, and those unanswered."""
-        question, step = self._question, self._strides
+        question = self._question
         sheet = sheet_of(question, table, Design(), what, times=times, empty=True)
-        cells = np.zeros(sheet.rows, np.int64)
-        steps: list[Any] = [step[name] for name in question.groups]
+        places: dict[str, np.ndarray] = {axis.name: axis.codes for axis in sheet.axes}
         for each in question.coded:
             # Of a single column, codes that are only reported are behind all others, as here.
-            many = zip(digits(each), each.columns, strict=True) if len(each.columns) > 1 else ()
-            steps.append(
-                sum(at * step[name] for at, name in many) if many else step[each.columns[0]]
-            )
-        for axis, places in zip(sheet.axes, steps, strict=True):
-            codes = axis.codes.astype(np.int64)
-            cells += codes * places if isinstance(places, int) else places[codes]
+            if len(each.columns) > 1:
+                codes = places.pop(", ".join(each.columns))
+                places |= {n: at[codes] for n, at in zip(each.columns, digits(each), strict=True)}
+        at = [places[axis.name] for axis in self.axes]
+        cells = np.ravel_multi_index(at, self._cells.shape)
         inside = slice(None) if sheet.inside is None else sheet.inside
         many_ = 1 if times is None else times[inside].astype(np.int64)
         return cells[inside], many_, sheet.unanswered
@@ -166,7 +164,7 @@ class Counts(Shown):
         if not self.records:
             raise Refused("counts", "hold at least one record", "none")
         for name in question.columns:
-            if name not in self._strides:
+            if name not in [axis.name for axis in self.axes]:
                 must = "be columns of the table"
                 raise Refused("columns", must, f"`{shown(name)}`, which it lacks")
         filled = np.nonzero(self._cells)
@@ -176,6 +174,13 @@ class Counts(Shown):
         }
         times = self._cells[filled].astype(np.float64)
         return sheet_of(question, opened(rows), design, "counts", times=times)
+
+
+def read_data(data: Any, question: Question, design: Design) -> Sheet:
+    """Read what a question needs from a table, an open file, or counts."""
+    if isinstance(data, Counts):
+        return data._sheet(question, design)
+    return read_sheet(question, gathered(data, question, design._columns), design)
 
 
 class Collector(Shown):

@@ -27,13 +27,12 @@ from bistochastic.estimate import (
     of_linear,
 )
 from bistochastic_survey import checks
-from bistochastic_survey.analysis.collector import Counts
+from bistochastic_survey.analysis.collector import Counts, read_data
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     CodedAxis,
     Reported,
     noise_notes,
-    read_sheet,
     tally,
 )
 from bistochastic_survey.analysis.request import Question, ask_table, part
@@ -63,25 +62,27 @@ def estimate(
     who = people(population, drawn)
     with asked.watched() as patience:
         question = ask_table(release.plan, columns, where)
-        found = _read(question, release.data, drawn)
-        back, axes = way_back(question, found.axes)
-        estimated = of_tallies(question, back, axes, found.tallies, how, who, patience)
-    notes = (*found.notes, *noise_notes(release, question, drawn))
-    if found.unanswered:
-        plural = "s" * (found.unanswered > 1)
-        notes = (f"{found.unanswered:,} record{plural} without an answer left out", *notes)
+        coded, tallies, unanswered, notes = _read(question, release.data, drawn)
+        back, axes = way_back(question, coded)
+        estimated = of_tallies(question, back, axes, tallies, how, who, patience)
+    notes = (*notes, *noise_notes(release, question, drawn))
+    if unanswered:
+        plural = "s" * (unanswered > 1)
+        notes = (f"{unanswered:,} record{plural} without an answer left out", *notes)
     return replace(estimated, notes=tuple(dict.fromkeys((*estimated.notes, *notes))))
 
 
 def _read(question: Question, data: Any, design: Design) -> Reported:
     """Count the reported values of a table, of an open file, or of a collector."""
-    if isinstance(data, Batched):
+    # Errors of strata, clusters and replicates need whole columns, which are then held.
+    if isinstance(data, Batched) and not (design._is_drawn or question.units):
         return tally(question, data, design)
-    if not isinstance(data, Counts):
-        return read_sheet(question, data, design).reported()
-    # People who did not answer are in no cell, so it is unknown who of them is inside a domain.
-    unanswered = 0 if question.where else data.unanswered
-    return replace(data._sheet(question, design).reported(), unanswered=unanswered)
+    sheet = read_data(data, question, design)
+    unanswered = sheet.unanswered
+    if isinstance(data, Counts):
+        # They are in no cell, so it is unknown who of them is inside a domain.
+        unanswered = 0 if question.where else data.unanswered
+    return sheet.axes, sheet.tallies(), unanswered, sheet.notes
 
 
 def people(population: object, design: Design) -> str:

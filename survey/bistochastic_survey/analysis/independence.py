@@ -19,9 +19,9 @@ import numpy as np
 from bistochastic import structure
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis import protected_table
-from bistochastic_survey.analysis.collector import Counts
+from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet, gathered
+from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.request import Coded, Question, ask_table
 from bistochastic_survey.checks import Array
 from bistochastic_survey.wording import Shown, shown
@@ -79,7 +79,7 @@ def independence_of(
     if asked.replicates or asked.fpc is not None:
         must = "have weights, strata or cluster alone"
         raise Refused("design", must, "replicates" if asked.replicates else "fpc")
-    sheet = _sheet(question, release.data, asked)
+    sheet = read_data(release.data, question, asked)
     if sheet.lost:
         raise ValueError(sheet.lost)
     joint = next((each for each in question.coded if {one, other} <= set(each.columns)), None)
@@ -112,14 +112,6 @@ def independence_of(
     p = float(special.chdtrc(degrees, statistic)) if degrees else 1.0
     notes = (*sheet.notes, *protected_table.shared_noise(release._certificate, asked))
     return Independence((one, other), statistic, float(degrees), p, sheet.records, factor, notes)
-
-
-def _sheet(question: Question, data: Any, design: Design) -> Sheet:
-    """Read the columns of a table, of an open file, or of a collector."""
-    if isinstance(data, Counts):
-        return data._sheet(question, design)
-    read = gathered(data, question, design._columns)
-    return protected_table.read_sheet(question, read, design)
 
 
 def _codes(sheet: Sheet, question: Question) -> list[tuple[np.ndarray, int]]:
@@ -271,11 +263,11 @@ def _power(release: Any, one: str, other: str, where: Any) -> float | None:
         padded = np.zeros((attribute.matrix.size, moved.shape[1]))
         padded[: len(moved)] = moved
         law = np.moveaxis(attribute.matrix.apply(padded), 0, axis)
-    before, after = _phi(table), _phi(law)
+    before, after = phi_squared(table), phi_squared(law)
     return min(1.0, after / before) if before > 0 else None
 
 
-def _phi(law: Array) -> float:
+def phi_squared(law: Array) -> float:
     """Compute phi squared: Pearson's statistic per record."""
     expected = np.outer(law.sum(axis=1), law.sum(axis=0))
     held = expected > 1e-300

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,9 @@ from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.release import columns as coding
 from bistochastic_survey.release.certificate import Certificate
-from bistochastic_survey.table.arrays import narrow
-from bistochastic_survey.table.frames import Batched, Table, WrongType
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.arrays import combinations, narrow
+from bistochastic_survey.table.frames import Batched, Codes, Mask, Table, WrongType, opened
 from bistochastic_survey.wording import prefix, shown
-
-if TYPE_CHECKING:
-    from bistochastic_survey.table.frames import Codes, Mask
 
 Places = NDArray[np.intp]
 # The categories of each axis, as they are sorted, and tables of weights and of their squares.
@@ -49,14 +45,8 @@ class CodedAxis:
     codes: Codes
 
 
-@dataclass(frozen=True, eq=False)
-class Reported:
-    """A counted table: its axes, without codes of rows, and what is known of all rows together."""
-
-    axes: Sequence[CodedAxis]
-    tallies: Tallies
-    unanswered: int
-    notes: tuple[str, ...] = ()
+# A counted table: its axes, its counts, records without an answer, and notes.
+Reported = tuple[Sequence[CodedAxis], Tallies, int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +117,10 @@ class Sheet:
             refuse_lonely(sample.stages[0].many, units)
         return Tallies(sample, cells, self._places().astype(np.uint32))
 
-    def reported(self) -> Reported:
-        """Return the same with all that an estimate says of the rows."""
-        return Reported(self.axes, self.tallies(), self.unanswered, self.notes)
-
-    def _places(self) -> NDArray[np.int64]:
+    def _places(self) -> NDArray[np.integer]:
         """Return the cell of every row."""
+        if len(self.axes) == 1:
+            return self.axes[0].codes
         place = np.zeros(self.rows, np.int64)
         for axis in self.axes:
             place = place * axis.size + axis.codes
@@ -144,14 +132,14 @@ class Sheet:
         if self.is_plain:
             if self.times is None:
                 inside = slice(None) if self.inside is None else self.inside
-                counted = np.bincount(place[inside], minlength=cells).astype(float)
+                counted = backend.count(place[inside], cells).astype(float)
             else:
                 counted = np.bincount(place, self.weighed(), cells).astype(float)
             return Tallies.counted(self.records, counted, counted, self.records, lost=self.lost)
         units = np.array([self.rows])
         if self.strata is not None:
             units = np.bincount(self.strata)
-            place += self.strata.astype(np.int64) * cells
+            place = place + self.strata.astype(np.int64) * cells
             cells *= len(units)
             refuse_lonely(units, "records")
         weights = self.weighed()
@@ -180,14 +168,10 @@ class Sheet:
         strata = np.zeros(self.rows, np.intp) if self.strata is None else self.strata
         left = 1 - (np.zeros(self.rows) if self.fraction is None else self.fraction)
         # Clusters of different strata are different, whatever they are called.
-        clusters = None if self.clusters is None else _pair(strata, self.clusters)
+        clusters = self.clusters
+        if clusters is not None:
+            clusters = combinations([strata, clusters], self.rows)[1]
         return Stage.of(strata, clusters, left)
-
-
-def _pair(one: Places, other: Places) -> Places:
-    """Number the pairs of codes that occur."""
-    most = int(other.max(initial=0)) + 1
-    return np.asarray(np.unique(one * most + other, return_inverse=True)[1])
 
 
 def _inside(values: Array, inside: Mask | None) -> Array:
@@ -226,7 +210,7 @@ def read_sheet(
 ) -> Sheet:
     """Read the columns that a question needs from a caller's table; a batch may be ``empty``, and
     ``first`` is the number of its first row."""
-    return sheet_of(question, opened(frame), design, first=first, empty=empty)
+    return sheet_of(question, opened(frame, any_index=True), design, first=first, empty=empty)
 
 
 def sheet_of(
@@ -452,12 +436,7 @@ def _needed(question: Question, more: Iterable[str], source: Batched) -> list[st
 
 
 def tally(question: Question, source: Batched, design: Design) -> Reported:
-    """Count an open file: the same as all of it at once, but rows are not held.
-
-    Errors of strata, clusters and replicates need whole columns, which are then held.
-    """
-    if design._is_drawn or question.units:
-        return read_sheet(question, gathered(source, question, design._columns), design).reported()
+    """Count an open file: the same as all of it at once, but rows are not held."""
     rows = records = unanswered = 0
     axes: tuple[CodedAxis, ...] = ()
     counted: list[_Counted] = []
@@ -500,7 +479,7 @@ def tally(question: Question, source: Batched, design: Design) -> Reported:
     ]
     units = rows if weighted else records
     tallies = Tallies.counted(records, sums, squares, units, weighted=weighted)
-    return Reported(whole, tallies, unanswered)
+    return whole, tallies, unanswered, ()
 
 
 def _merged(counted: list[_Counted]) -> _Counted:

@@ -88,7 +88,9 @@ class Quantity(Shown):
 
     def __repr__(self) -> str:
         value = f"{self.name} {self.value:.6g}, standard error {self.standard_error:.6g}"
-        return _described(f"{value}, {self._said()}", self)
+        of = f"{self.records:,} record{'s' * (self.records != 1)} ({self.population})"
+        notes = "".join(f"\nnote: {text}" for text in self.notes)
+        return f"<{value}, {self._said()}; {of}>{notes}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,10 +165,3 @@ def student(alpha: float, degrees: float) -> float:
     if math.isinf(degrees):
         return float(-special.ndtri(alpha / 2))
     return float(-special.stdtrit(degrees, alpha / 2))
-
-
-def _described(value: str, found: Quantity) -> str:
-    """Write a number with its records and notes."""
-    plural = "s" * (found.records != 1)
-    line = f"<{value}; {found.records:,} record{plural} ({found.population})>"
-    return "\n".join([line, *(f"note: {text}" for text in found.notes)])

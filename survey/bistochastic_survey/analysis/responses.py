@@ -20,14 +20,13 @@ from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample
 from bistochastic_survey import checks
-from bistochastic_survey.analysis.collector import Counts
+from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import (
     Sheet,
     gathered,
     noise_notes,
     read_numbers,
-    read_sheet,
     require,
 )
 from bistochastic_survey.analysis.request import (
@@ -47,8 +46,7 @@ from bistochastic_survey.plan.numeric import Binned, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.columns import NumericValues
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.table.frames import Table
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.frames import Table, opened
 from bistochastic_survey.wording import shown
 
 # Tables of at most this many cells replace rows.
@@ -278,20 +276,34 @@ def respond(
 
     Columns that the plan does not protect as categories are numbers.
     """
-    plan, frame = release.plan, release.data
+    plan = release.plan
     protected = {column for each in plan._coded for column in each.columns}
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
-    question = Question(plan, tuple(axes))
+    return read_responses(release, Question(plan, tuple(axes)), numbers, design, what)
+
+
+def read_responses(
+    release: Release[Any],
+    question: Question,
+    numbers: Sequence[str],
+    design: Design,
+    what: str,
+    *,
+    complete: bool = False,
+) -> Responses:
+    """Read what a question needs, and columns of numbers.
+
+    With ``complete``, rows with a missing unprotected value are left out.
+    """
+    plan, frame = release.plan, release.data
     within = [a.within for a in plan._numeric if a.column in numbers and a.within is not None]
     frame = gathered(frame, question, (*numbers, *within, *design._columns))
-    if isinstance(frame, Counts):
-        sheet = frame._sheet(question, design)
-    else:
-        sheet = read_sheet(question, frame, design)
+    sheet = read_data(frame, question, design)
     if sheet.lost:
         raise ValueError(sheet.lost)
-    table = opened(frame) if numbers else None
+    sheet = _completed(sheet) if complete else sheet
+    table = opened(frame, any_index=True) if numbers else None
     values = {name: numbers_of(plan, table, name) for name in numbers}
     sample, codes = rows_of(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
@@ -299,6 +311,21 @@ def respond(
     return Responses(
         question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared, table
     )
+
+
+def _completed(sheet: Sheet) -> Sheet:
+    """Leave out rows with a missing unprotected value, and count them as unanswered."""
+    inside = np.ones(sheet.rows, bool) if sheet.inside is None else sheet.inside.copy()
+    before = int(inside.sum())
+    for axis in sheet.axes:
+        if axis.values is not None and None in axis.values:
+            inside &= axis.codes != axis.values.index(None)
+    left_out = before - int(inside.sum())
+    if left_out == before:
+        raise Refused("frame", "have a record without missing values", "none")
+    if not left_out:
+        return sheet
+    return replace(sheet, inside=inside, unanswered=sheet.unanswered + left_out)
 
 
 def numbers_of(plan: Plan, table: Any, name: str) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from bistochastic import Key
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
+from bistochastic_survey.analysis.request import between
 from bistochastic_survey.audit import guesses, linkage, pooling, scenarios, unprotected
 from bistochastic_survey.audit.codes import (
     Channel,
@@ -31,7 +32,7 @@ from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import Wave
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import prefix
 
 TRIAL = (
@@ -56,9 +57,7 @@ def attack(
         raise RefusedType("release", "be a Release", type(release).__name__)
     plan = release.plan
     plan._refuse_undecided()
-    level = checks.real("confidence", "be between 0 and 1", confidence)
-    if not 0 < level < 1:
-        raise Refused("confidence", "be between 0 and 1", f"{level:g}")
+    level = between("confidence", confidence)
     many = None if targets is None else checks.whole("targets", targets, 1)
     rng = np.random.default_rng(checks.whole("seed", seed, 0))
     with watched("auditing", progress) as tell:
@@ -128,7 +127,7 @@ def _drawn_again(original: Any, pairs: Pairs, release: Release[Any]) -> Pairs:
         # They were given when the release was made.
         warnings.simplefilter("ignore")
         drawn = same.protect(original, progress=False, **options)
-    return replace(pairs, released=opened(drawn.data))
+    return replace(pairs, released=opened(drawn.data, any_index=True))
 
 
 def _others(

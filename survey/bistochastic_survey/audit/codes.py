@@ -318,29 +318,6 @@ def moved_among_classes(numbers: Numbers) -> Channel | None:
     )  # fmt: skip
 
 
-def together(columns: Sequence[Codes]) -> Codes:
-    """Number the combinations that occur."""
-    found = np.zeros(len(columns[0]), np.intp)
-    for codes in columns:
-        found = found * (int(codes.max()) + 1) + codes
-        if int(found.max()) > 4 * len(found):
-            found = np.unique(found, return_inverse=True)[1].astype(np.intp)
-    return found
-
-
-def combinations(columns: Sequence[Codes], rows: int) -> tuple[Codes, Codes, Codes]:
-    """Give one row of each combination, in their order, the place of each row, and their counts.
-
-    >>> first, place, counts = combinations([np.array([2, 0, 2]), np.array([1, 5, 1])], 3)
-    >>> first.tolist(), place.tolist(), counts.tolist()
-    ([1, 0], [1, 0, 1], [1, 2])
-    """
-    found = together([np.zeros(rows, np.intp), *columns])
-    _, *each = np.unique(found, return_index=True, return_inverse=True, return_counts=True)
-    first, place, counts = each
-    return first, place, counts
-
-
 @dataclass(frozen=True, eq=False)
 class View:
     """One column: the true value of each record, and what is seen of it."""

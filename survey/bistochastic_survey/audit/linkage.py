@@ -20,10 +20,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bistochastic_survey.audit.codes import Channel, Codes, Evidence, Steps, combinations
+from bistochastic_survey.audit.codes import Channel, Codes, Evidence, Steps
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.results import Linkage
 from bistochastic_survey.checks import Array
+from bistochastic_survey.table.arrays import combinations
 
 FEW = 5
 # Numbers at distances that differ by less, relatively, are equally far.

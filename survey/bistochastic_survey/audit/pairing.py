@@ -21,8 +21,7 @@ from bistochastic_survey.plan.labels import key as key_of
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import RowIds, read_ids
-from bistochastic_survey.table.frames import Table
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.frames import Table, opened
 
 Places = NDArray[np.intp]
 Listed = list[str] | backend.Ids
@@ -157,7 +156,7 @@ def _by_columns(pairs: Pairs, plan: Plan) -> Pairs:
 def open_table(name: str, frame: object) -> Table:
     """Read a table that an argument of this name holds."""
     try:
-        return opened(frame)
+        return opened(frame, any_index=True)
     except (Refused, RefusedType) as error:
         # There may be two tables here.
         error.name = name if error.name == "frame" else error.name

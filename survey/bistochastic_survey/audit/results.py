@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bistochastic_survey import checks
+from bistochastic_survey.files import atomic
 from bistochastic_survey.wording import Shown, shown
 
 NOT_FOR_RELEASE = "contains information about the data: not for release"
@@ -333,22 +335,19 @@ class Audit:
     def above(self, rate: float) -> tuple[Finding, ...]:
         """The attacks that succeed more often than by chance by more than ``rate``."""
         from bistochastic_survey.audit.findings import findings
-        from bistochastic_survey.checks import limit
 
-        least = limit("rate", rate)
+        least = checks.limit("rate", rate)
         return tuple(each for each in findings(self, least) if each.gain > least)
 
     def report(self, path: object) -> None:
         """Write all of it to a self-contained HTML page, marked as not for release."""
-        from bistochastic_survey.audit.sentences import write
-
-        write(self, path)
+        atomic.write(checks.path("path", path), "path", self.to_html())
 
     def to_html(self) -> str:
         """The text of that page."""
-        from bistochastic_survey.audit.sentences import page
+        from bistochastic_survey.audit.sentences import filled
 
-        return page(self)
+        return filled("audit", self)
 
     def __str__(self) -> str:
         from bistochastic_survey.audit.sentences import text
@@ -359,9 +358,9 @@ class Audit:
         return f"<Audit of {self.records:,} records: {NOT_FOR_RELEASE}>"
 
     def _repr_html_(self) -> str:
-        from bistochastic_survey.audit.sentences import notebook
+        from bistochastic_survey.audit.sentences import filled
 
-        return notebook(self)
+        return filled("audit_notebook", self)
 
 
 def listed(columns: tuple[str, ...]) -> str:

@@ -28,7 +28,6 @@ from bistochastic_survey.audit.codes import (
     Protected,
     View,
     cells_of,
-    combinations,
     predict,
     views,
 )
@@ -37,6 +36,7 @@ from bistochastic_survey.audit.linkage import FEW, place_among
 from bistochastic_survey.audit.pairing import list_names
 from bistochastic_survey.audit.results import Scenario
 from bistochastic_survey.checks import Array
+from bistochastic_survey.table.arrays import combinations
 
 # Targets are fewer than this many numbers for all of them allow.
 _WORK = 1 << 28
@@ -65,7 +65,11 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
         names = _known("knows", () if each is None else each, evidence)
         known = dict.fromkeys(names, 0.0)
         if isinstance(each, dict):
-            known = dict(zip(names, map(_tolerance, each.values()), strict=True))
+            must = "hold tolerances of at least 0"
+            known = {
+                name: checks.number("knows", must, off, lambda x: 0 <= x < np.inf)
+                for name, off in zip(names, each.values(), strict=True)
+            }
         for column, off in known.items():
             if off and getattr(seen[column], "numbers", None) is None:
                 must = "be exact but for unprotected numbers"
@@ -76,13 +80,6 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
             must = "name a column that the intruder does not know"
             raise Refused("wants", must, "only columns of `knows`")
         found.append(Asked(known, left))
-    return found
-
-
-def _tolerance(given: object) -> float:
-    found = checks.real("knows", "hold tolerances", given)
-    if not 0 <= found < np.inf:
-        raise Refused("knows", "hold tolerances of at least 0", f"{found:g}")
     return found
 
 

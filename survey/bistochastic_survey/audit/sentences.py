@@ -10,10 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bistochastic_survey import checks
 from bistochastic_survey.audit.linkage import OTHER_RELEASE
 from bistochastic_survey.audit.results import NOT_FOR_RELEASE, Audit, Finding, Rate, listed
-from bistochastic_survey.files import atomic
 from bistochastic_survey.pages import render
 from bistochastic_survey.pages.pictures import Bars, bars, between
 from bistochastic_survey.wording import shown, table
@@ -242,22 +240,8 @@ def text(audit: Audit) -> str:
     return "\n".join(lines)
 
 
-def write(audit: Audit, path: object) -> None:
-    """Write the page; an old file stays until the new one is whole."""
-    atomic.write(checks.path("path", path), "path", page(audit))
-
-
-def page(audit: Audit) -> str:
-    """Write the whole page: the worst finding, all findings, and a picture for each question."""
-    return _filled("audit", audit)
-
-
-def notebook(audit: Audit) -> str:
-    """Write the findings, and the picture of each attack."""
-    return _filled("audit_notebook", audit)
-
-
-def _filled(template: str, audit: Audit) -> str:
+def filled(template: str, audit: Audit) -> str:
+    """Write a page: the worst finding, all findings, and a picture for each question."""
     every = sections(audit)
     contents = [("first", "Findings"), *((each.id, each.title) for each in every)]
     contents += [("left-out", "Not measured")] * bool(audit.notes)

@@ -12,10 +12,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic_survey.audit.codes import Codes, Evidence, Numbers, Steps, cut, together
+from bistochastic_survey.audit.codes import Codes, Evidence, Numbers, Steps, cut
 from bistochastic_survey.audit.guesses import count_hits, rate
 from bistochastic_survey.audit.results import Disclosure, Giveaway, Neighbours
 from bistochastic_survey.checks import Array
+from bistochastic_survey.table.arrays import together
 
 ALL = "all unprotected columns together"
 # Released numbers are looked for within these shares of the ranks to either side of the original.

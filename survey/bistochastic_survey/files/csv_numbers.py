@@ -61,7 +61,8 @@ def typed(texts: Cells, kind: str, name: str, done: int, decimal: str = ".") -> 
     if kind == "integer":
         found = integers(texts)
         if found is None:
-            check(wrong_whole(texts), name, kind, done)
+            others = [text is not None and not _is_whole(text) for text in texts.to_pylist()]
+            check(np.array(others, bool), name, kind, done)
         return found
     check(~flags(pc.match_substring_regex(texts, _TRUTHS), True), name, kind, done)
     true = pc.is_in(texts, value_set=pa.array(["true", "True", "TRUE", "1"]))
@@ -106,12 +107,8 @@ def check(wrong: Mask, name: str, kind: str, done: int) -> None:
         raise Refused("", f"hold {_WORDS[kind]}", f"{got}, {where}", column=name)
 
 
-def wrong_whole(texts: Cells) -> Mask:
-    """Mark strings that are not spelled as an integer of 64 bits."""
-    return np.array([text is not None and not _is_whole(text) for text in texts.to_pylist()], bool)
-
-
 def _is_whole(text: str) -> bool:
+    """Whether a string is spelled as an integer of 64 bits."""
     # Python reads no number of thousands of digits.
     is_plain = len(text) <= 20 and re.fullmatch("0|-?[1-9][0-9]*", text)
     return bool(is_plain) and -(1 << 63) <= int(text) < 1 << 63

@@ -22,7 +22,7 @@ from bistochastic_survey.files.csv_file import CsvSink, CsvSource
 from bistochastic_survey.files.parquet_file import ArrowSource, ParquetSink, ParquetSource
 from bistochastic_survey.files.statistical import READERS, StatisticalSource
 from bistochastic_survey.files.tables import Sink, Source, said
-from bistochastic_survey.table.arrow_cells import Cells, flags, is_string, spelled_out, value_type
+from bistochastic_survey.table.arrow_cells import flags, is_string, spelled_out, value_type
 from bistochastic_survey.table.arrow_table import ArrowTable
 from bistochastic_survey.table.frames import Mask, Table
 from bistochastic_survey.table.schemas import MOST_LEVELS, Column, levels_among
@@ -162,57 +162,46 @@ def columns_in(source: Source, *, look: bool) -> list[Column]:
     A CSV file does not give types: a column is numeric if all its values are numbers. It is
     read whole for that.
     """
-    is_csv = source.rows is None
-    texts = source.described()
-    if is_csv:
+    found = source.described()
+    if source.rows is None:
         source.decide(source.schema.names)
-    numbers = {field.name for field in source.schema if not pa.types.is_string(field.type)}
-    found = [
-        replace(column, holds="numbers", type="number")
-        if is_csv and column.name in numbers
+        found = [
+            column
+            if pa.types.is_string(field.type)
+            else replace(column, holds="numbers", type="number")
+            for column, field in zip(found, source.schema, strict=True)
+        ]
+    if not look:
+        return found
+    # The different values of each column, and how many it has; none if they are no categories.
+    seen: dict[str, tuple[set[Any] | None, int]] = {
+        column.name: (set(), 0)
+        for column in found
+        if column.levels is None and column.holds in ("strings", "levels")
+    }
+    for batch in source.batches(list(seen)) if seen else ():
+        for name, cells in zip(seen, batch.columns, strict=True):
+            cells = spelled_out(cells).drop_null()
+            values, rows = seen[name]
+            if values is not None:
+                values.update(pc.unique(cells).to_pylist())
+            seen[name] = (values if _are_levels(values) else None), rows + len(cells)
+    return [
+        replace(column, levels=_levels(column, *seen[column.name]))
+        if column.name in seen
         else column
-        for column in texts
+        for column in found
     ]
-    open_ones = [column.name for column in found if _is_open(column)]
-    seen = {name: _Seen() for name in open_ones}
-    if open_ones and look:
-        for batch in source.batches(open_ones):
-            for name, column in zip(open_ones, batch.columns, strict=True):
-                seen[name].add(column)
-    return [_known(column, seen[column.name]) if look and _is_open(column) else column
-            for column in found]  # fmt: skip
 
 
-def _is_open(column: Column) -> bool:
-    return column.levels is None and column.holds in ("strings", "levels")
+def _are_levels(values: set[Any] | None) -> bool:
+    """Whether values may be categories: many different ones, or those of several lines, are not."""
+    if values is None or len(values) > MOST_LEVELS * 1024:
+        return False
+    return not any(isinstance(each, str) and ("\n" in each or "\r" in each) for each in values)
 
 
-def _known(column: Column, seen: _Seen) -> Column:
-    if column.holds == "levels":
-        # A type that lists its values means categories, however many.
-        return replace(column, levels=seen.sorted())
-    return replace(column, levels=levels_among(seen.sorted() or (), seen.rows))
-
-
-class _Seen:
-    """The different values of a column so far; none once they are too many for categories."""
-
-    def __init__(self) -> None:
-        self.values: set[Any] | None = set()
-        self.rows = 0
-
-    def add(self, column: Cells) -> None:
-        column = spelled_out(column).drop_null()
-        self.rows += len(column)
-        if self.values is not None:
-            self.values.update(pc.unique(column).to_pylist())
-            if len(self.values) > MOST_LEVELS * 1024 or any(map(_has_line_end, self.values)):
-                # Many different values are free text or ids, and so are values of several lines.
-                self.values = None
-
-    def sorted(self) -> tuple[Any, ...] | None:
-        return tuple(sorted(self.values)) if self.values else None
-
-
-def _has_line_end(value: object) -> bool:
-    return isinstance(value, str) and ("\n" in value or "\r" in value)
+def _levels(column: Column, values: set[Any] | None, rows: int) -> tuple[Any, ...] | None:
+    """Return the categories of a column; a type that lists values means them, however many."""
+    listed = tuple(sorted(values or ()))
+    return (listed or None) if column.holds == "levels" else levels_among(listed, rows)

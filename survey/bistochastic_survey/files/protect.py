@@ -165,7 +165,7 @@ def _write(
             sink.write(batch)
 
     if options.shuffle:
-        scatter = Scatter(whole.new, stream.schema, table.rows or table.about())
+        scatter = Scatter(whole.new, stream.schema, table.about())
     try:
         for part, form in files.items():
             sinks.append(created(part, form, stream.schema, plan._protected, dialect))

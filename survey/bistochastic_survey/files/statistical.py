@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -71,29 +72,19 @@ def _read(path: Path, name: str, kinds: Mapping[str, str]) -> pa.Table:
     form = path.suffix.lower()
     told = {"path": str(path.absolute()), "read": READERS[form], "kinds": dict(kinds),
             "sys.path": sys.path}  # fmt: skip
-    table = None
-    with subprocess.Popen(
+    child = subprocess.run(
         [sys.executable, "-I", apart.__file__],
-        stdin=subprocess.PIPE,
+        input=json.dumps(told).encode(),
         stdout=subprocess.PIPE,
         # Its message about a broken file may quote the file.
         stderr=subprocess.DEVNULL,
-    ) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        try:
-            child.stdin.write(json.dumps(told).encode())
-            child.stdin.close()
-            with pa.ipc.open_stream(child.stdout) as stream:
-                table = stream.read_all()
-            table.validate(full=True)
-        except (pa.ArrowException, OSError):
-            table = None
-        except BaseException:
-            child.kill()
-            raise
+        check=False,
+    )
     if child.returncode in (apart.FULL, _KILLED):
         raise OutOfMemoryError(name, "fit in memory", "a larger one")
-    if table is None or child.returncode:
-        raise Refused(name, f"be a {form} file", "a broken one")
-    return table
+    with suppress(pa.ArrowException, OSError):
+        table = pa.ipc.open_stream(child.stdout).read_all()
+        table.validate(full=True)
+        if not child.returncode:
+            return table
+    raise Refused(name, f"be a {form} file", "a broken one")

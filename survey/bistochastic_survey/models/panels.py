@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,14 @@ from bistochastic_survey.analysis import protected_table as sheets
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.quantities import Quantity
-from bistochastic_survey.analysis.request import Question, ask, digits, invertible, levels_of
+from bistochastic_survey.analysis.request import (
+    Coded,
+    Question,
+    ask,
+    digits,
+    invertible,
+    levels_of,
+)
 from bistochastic_survey.analysis.responses import represented, respond
 from bistochastic_survey.cached import cached
 from bistochastic_survey.checks import Array
@@ -47,16 +54,10 @@ from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
-from bistochastic_survey.table.frames import Table
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.frames import Table, opened
 from bistochastic_survey.wording import Shown, shown
 
-if TYPE_CHECKING:
-    from bistochastic_survey.analysis.request import Coded
-
 Places = NDArray[np.intp]
-
-
 # Pairs of codes: tables of pairs have a dense covariance, which takes 1 GB and 13 s for so many.
 _MOST = 4096
 
@@ -122,7 +123,7 @@ class _WaveTable:
 
     @classmethod
     def of(cls, name: str, release: Release[Any], column: str) -> _WaveTable:
-        table = opened(release.data)
+        table = opened(release.data, any_index=True)
         if column not in table.names:
             cure = "protect leaves ids out unless the plan keeps them, or pseudonym= names a column"
             must = f"have the column `{shown(column)}` of ids"

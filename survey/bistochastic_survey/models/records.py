@@ -18,25 +18,21 @@ from numpy.typing import NDArray
 from bistochastic.errors import Refused
 from bistochastic.estimate import Sample
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet, gathered, noise_notes, read_sheet
-from bistochastic_survey.analysis.request import ask, digits, levels_of
+from bistochastic_survey.analysis.request import Coded, ask, digits, levels_of
 from bistochastic_survey.analysis.responses import (
     Function,
     Responses,
-    numbers_of,
     numeric,
-    rows_of,
+    read_responses,
     score_row,
 )
 from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.numeric import Binned
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.arrays import combinations
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from bistochastic_survey.analysis.request import Coded
 
 # The axes of unprotected columns: those of the outcome, and those of everything else.
 OUTCOME, UNPROTECTED = "(outcome)", "(unprotected)"
@@ -101,7 +97,7 @@ def read_records(
 
     With ``midpoints``, classes of a binned column are numbers rather than categories.
     """
-    plan, frame = release.plan, release.data
+    plan = release.plan
     design = Design._of(given, plan)
     finite = ["fpc is left out: errors are as with replacement, and not too small"]
     finite = finite if design.fpc is not None else []
@@ -110,49 +106,24 @@ def read_records(
     columns = sorted(outcome | others)
     permuted = [name for name in columns if numeric(plan, name) is not None]
     question = ask(plan, [name for name in columns if name not in permuted], None)
-    within = [a.within for a in plan._numeric if a.column in permuted and a.within is not None]
-    frame = gathered(frame, question, (*permuted, *within, *design._columns))
-    sheet, missing = _complete(read_sheet(question, frame, design))
-    if sheet.lost:
-        raise ValueError(sheet.lost)
-    table = opened(frame) if permuted else None
-    numbers = {name: numbers_of(plan, table, name) for name in permuted}
-    sample, codes = rows_of(sheet, together=not permuted)
+    responses = read_responses(release, question, permuted, design, "regress", complete=True)
+    codes = responses.codes
     frames: dict[str, DataFrame] = {}
     for attribute in question.coded:
         frames[", ".join(attribute.columns)] = _declared(attribute, midpoints)
     for name in permuted:
-        different, codes[name] = np.unique(numbers[name], return_inverse=True)
+        different, codes[name] = np.unique(responses.numbers[name], return_inverse=True)
         frames[name] = frame_of({name: different}, len(different))
-    choosing = set(question.groups)
-    unprotected = [axis for axis in sheet.axes if axis.values is not None]
-    for side, wanted in ((OUTCOME, outcome), (UNPROTECTED, others | choosing)):
-        axes = [axis for axis in unprotected if axis.name in wanted]
-        places, codes[side] = _combined([codes[axis.name] for axis in axes], len(sample.sums))
-        values = {axis.name: _values(axis.values) for axis in axes}
-        frames[side] = frame_of(
-            {name: each[place] for (name, each), place in zip(values.items(), places, strict=True)},
-            len(places[0]) if axes else 1,
-        )
-    left_out = sheet.unanswered + missing
+    unprotected = {name: values for name, values in responses.axes.items() if values is not None}
+    for side, wanted in ((OUTCOME, outcome), (UNPROTECTED, others | set(question.groups))):
+        axes = [name for name in unprotected if name in wanted]
+        rows = len(responses.sample.sums)
+        first, codes[side], _ = combinations([codes[name] for name in axes], rows)
+        values = {name: _values(unprotected[name])[codes[name][first]] for name in axes}
+        frames[side] = frame_of(values, len(first))
+    left_out = responses.unanswered
     notes = (f"{left_out:,} record{'s' * (left_out > 1)} with missing values left out",)
-    shared = noise_notes(release, question, design)
-    named = {axis.name: axis.values for axis in sheet.axes}
-    responses = Responses(question, sample, named, codes, numbers, 0, "regress", {}, shared)
-    return Records(responses, frames, (*(notes if left_out else ()), *finite, *shared))
-
-
-def _complete(sheet: Sheet) -> tuple[Sheet, int]:
-    """Leave out rows with a missing unprotected value, and count them."""
-    inside = np.ones(sheet.rows, bool) if sheet.inside is None else sheet.inside.copy()
-    before = int(inside.sum())
-    for axis in sheet.axes:
-        if axis.values is not None and None in axis.values:
-            inside &= axis.codes != axis.values.index(None)
-    left_out = before - int(inside.sum())
-    if left_out == before:
-        raise Refused("frame", "have a record without missing values", "none")
-    return (replace(sheet, inside=inside) if left_out else sheet), left_out
+    return Records(responses, frames, (*(notes if left_out else ()), *finite, *responses.notes))
 
 
 def _declared(attribute: Coded, midpoints: bool) -> DataFrame:
@@ -176,27 +147,12 @@ def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
     return Categorical.from_codes(codes, [str(level) for level in known])
 
 
-def _values(values: tuple[object, ...] | None) -> np.ndarray:
+def _values(values: tuple[object, ...]) -> np.ndarray:
     """Return the values of an unprotected column; rows with a missing one are left out already."""
-    known = [value for value in values or () if value is not None]
-    filled = [known[0] if value is None else value for value in values or ()]
+    known = [value for value in values if value is not None]
+    filled = [known[0] if value is None else value for value in values]
     kinds = {type(value) for value in known}
     return np.array(filled, object if len(kinds) > 1 and str in kinds else None)
-
-
-def _combined(
-    codes: list[NDArray[np.intp]], rows: int
-) -> tuple[list[NDArray[np.intp]], NDArray[np.intp]]:
-    """Find the combinations of codes that occur, by column, and the combination of each row."""
-    if not codes:
-        return [], np.zeros(rows, np.intp)
-    whole = np.zeros(rows, np.int64)
-    for each in codes:
-        # The codes so far are numbered again, so they never overflow.
-        _, whole = np.unique(whole, return_inverse=True)
-        whole = whole * (int(each.max(initial=0)) + 1) + each
-    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
-    return [each[first] for each in codes], which
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,31 +50,25 @@ class Bars:
 
 
 def heat(
-    rows: Sequence[Sequence[float]],
-    labels: Sequence[object] | None = None,
-    *,
-    title: str,
-    caption: str | None = None,
-    first: int = 1,
+    rows: Sequence[Sequence[float]], labels: Sequence[object], *, title: str, caption: str
 ) -> Heat:
     """Shade a matrix: true categories down, reported ones across, at most 32.
 
     Darker is more likely. Cells hold their numbers: two decimals up to 12 categories, above that
     whole percents. A number is 0 only if the reported value never occurs, and the caption says so.
-    Rows and columns have the names of their categories; without ``labels`` they are numbered from
-    ``first`` on.
+    Rows and columns have the names of their categories.
     """
     n = len(rows)
     if n > LARGEST:
         raise Refused("rows", f"be at most {LARGEST}", n)
     most = max((max(row) for row in rows), default=1.0) or 1.0
-    names = short_names(range(first, first + n) if labels is None else labels)
+    names = short_names(labels)
     upright = max(map(len, names), default=0) > _LEVEL
     never = any(p == 0 for row in rows for p in row)
     notes = "; in percent" * (n > _FEW) + "; 0: never" * never
     cells = [[(cell_text(p, n), math.ceil(p / most * _SHADES)) for p in row] for row in rows]
     kind = "bs-table bs-heat" + " bs-many" * (n > _FEW) + " bs-up" * upright
-    return Heat(title, (title if caption is None else caption) + notes, names, cells, kind)
+    return Heat(title, caption + notes, names, cells, kind)
 
 
 def short_names(labels: Sequence[object]) -> list[str]:
@@ -83,23 +77,15 @@ def short_names(labels: Sequence[object]) -> list[str]:
     return [f"{name} {i + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
-def bars(
-    items: Sequence[Item | None],
-    *,
-    title: str,
-    caption: str | None = None,
-    most: float | None = None,
-) -> Bars:
+def bars(items: Sequence[Item | None], *, title: str, most: float) -> Bars:
     """Measure bars from 0: dark, and pale where an interval begins, with their numbers.
 
     An item that is ``None`` is a gap. A bar of the length ``most`` is as wide as can be.
     """
-    ends = [high for item in items if item is not None if math.isfinite(high := item[3])]
-    top = (most if most is not None else max(ends, default=1.0)) or 1.0
 
     def along(value: float) -> int:
         # An infinite value reaches the edge, and its number says so. Nothing but 0 has no bar.
-        share = min(1.0, max(0.0, value / top)) if math.isfinite(value) else 1.0
+        share = min(1.0, max(0.0, value / most)) if math.isfinite(value) else 1.0
         return max(round(_WIDTHS * share), int(share > 0))
 
     groups: list[list[tuple[str, str, int, int]]] = [[]]
@@ -110,7 +96,7 @@ def bars(
         label, text, low, high = item
         dark = along(low)
         groups[-1].append((_short(str(label)), text, dark, along(high) - dark))
-    return Bars(title, title if caption is None else caption, groups)
+    return Bars(title, title, groups)
 
 
 def between(
@@ -126,14 +112,10 @@ def between(
     return label, f"{shown(value)} ({shown(low)} to {shown(high)})", low, high
 
 
-def hundredths(p: float) -> int:
-    """Write a probability in whole hundredths; 100 only if it is 1."""
-    return 100 if p == 1 else min(99, int(f"{p:.2f}".replace(".", "")))
-
-
 def cell_text(p: float, n: int) -> str:
     """Write a probability as a cell of a matrix of ``n`` categories holds it; 0 only if it is."""
-    whole = hundredths(p)
+    # Hundredths, 100 only if it is 1.
+    whole = 100 if p == 1 else min(99, int(f"{p:.2f}".replace(".", "")))
     if n > _FEW:
         return "<1" if p > 0 and not whole else str(whole)
     return str(int(p)) if p in (0, 1) else f".{whole:02}" if whole else "<.01"

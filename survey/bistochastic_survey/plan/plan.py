@@ -81,8 +81,8 @@ class Plan(PlanFields):
     every wave and on every device. ``"7"`` and 7 are two people with noise of their own, so ids of
     another type raise an error. Without it, ids may have any of these types.
 
-    ``column_labels`` and ``value_labels`` are written into files of SPSS and Stata. Labels of the
-    original file never leave by themselves.
+    ``column_labels`` and ``value_labels`` are for files of SPSS and Stata, which pyreadstat writes.
+    Labels of the original file never leave by themselves.
 
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan(

@@ -27,9 +27,8 @@ from bistochastic_survey.release.certificate_json import MOST, ByIds
 from bistochastic_survey.release.protect import abreast
 from bistochastic_survey.release.run import Options, Run
 from bistochastic_survey.release.waves import Wave, replaced
-from bistochastic_survey.table.arrow_table import declares
+from bistochastic_survey.table.arrow_table import check_schema, declares, id_kind
 from bistochastic_survey.table.frames import Table, opened, unchanged
-from bistochastic_survey.table.record_batches import check_schema, id_kind
 from bistochastic_survey.wording import Shown, shown
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from bistochastic_survey.release.certificate import BLOCK, Certificate
 from bistochastic_survey.release.columns import NumericValues
 from bistochastic_survey.release.release import Release, noted
 from bistochastic_survey.release.run import Options, Piece, Run, moved
+from bistochastic_survey.table.arrow_table import Pieces, reader_of
 from bistochastic_survey.table.frames import opened
-from bistochastic_survey.table.record_batches import Pieces, reader_of
 from bistochastic_survey.wording import Shown
 
 _END: Any = object()

@@ -13,9 +13,16 @@ from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.definitions import Measures
 from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.published import certain
-from bistochastic_survey.report.actions import describe, truthful, weakest
 from bistochastic_survey.report.precision import Precision, precision
-from bistochastic_survey.report.sentences import becomes, categories, category, names
+from bistochastic_survey.report.sentences import (
+    becomes,
+    categories,
+    category,
+    describe,
+    names,
+    truthful,
+    weakest,
+)
 from bistochastic_survey.report.suspicion import STATED, odds
 from bistochastic_survey.wording import down, shown, up
 
@@ -195,14 +202,14 @@ def _picture(matrix: Matrix, columns: list[Column]) -> Heat:
     first, *others = columns
     same = [
         f"{each.name}{each.group(matrix)} ("
-        + ", ".join(f"`{name}`" for name in categories(each.coded, LARGEST) or [])
+        + ", ".join(f"`{name}`" for name in categories(each.coded))
         + ")"
         for each in others
     ]
     caption = first.name + first.group(matrix) + "; the same for " * bool(same) + "; ".join(same)
     title = f"Probability of each reported value of {first.plain}"
     rows = matrix.to_dense().tolist()
-    return heat(rows, categories(first.coded, LARGEST), title=title, caption=caption)
+    return heat(rows, categories(first.coded), title=title, caption=caption)
 
 
 def grouped(columns: Iterable[Column], what: str) -> list[str]:

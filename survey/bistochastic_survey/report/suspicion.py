@@ -69,12 +69,12 @@ def after(suspicion: Fraction, most: Fraction | None) -> Fraction:
     return suspicion * most / (suspicion * most + 1 - suspicion)
 
 
-def percent(share: Fraction, digits: int = 3) -> str:
+def percent(share: Fraction) -> str:
     """Write a proportion in percent, rounded up; never 100% unless it is."""
     if not 0 < share < 1:
         return "0%" if share <= 0 else "100%"
     hundredfold = 100 * share
-    places = digits - 1 - math.floor(math.log10(hundredfold))
+    places = 2 - math.floor(math.log10(hundredfold))
     for decimals in range(max(0, places), max(places, _CLOSE) + 1):
         whole = math.ceil(hundredfold * 10**decimals)
         if whole < 100 * 10**decimals:

@@ -13,7 +13,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.table import arrays
 from bistochastic_survey.table.arrow_cells import Cells
 from bistochastic_survey.table.codes import NAMES, Labelled, of_bytes, of_objects
-from bistochastic_survey.table.frames import Codes, Ids, Mask, WrongType
+from bistochastic_survey.table.frames import Codes, Mask, WrongType
 from bistochastic_survey.table.table import Table, dates_in, numbers_in
 
 
@@ -60,7 +60,7 @@ class Arrays(Table):
         self._types[name] = pa.string()
         return of_objects(column.tolist(), empty)
 
-    def _same(self, name: str, values: Sequence[str]) -> Codes | None:
+    def _same(self, name: str, values: Sequence[Any]) -> Codes | None:
         column = self.column(name)
         if type(column) is not np.ndarray or column.dtype.kind != "U":
             return None
@@ -99,16 +99,6 @@ class Arrays(Table):
             raise WrongType(" and ".join(sorted(kind.__name__ for kind in kinds)))
         values = np.array(listed, dtype="M8[us]")
         return values, arrays.some(np.isnat(values))
-
-    def ids(self, name: str) -> tuple[Ids, Mask | None]:
-        listed = self.objects(name)
-        if listed is not None:
-            return arrays.id_list(listed), None
-        column = self.column(name)
-        if column.dtype.kind not in "iuU":
-            raise WrongType(self.word(name))
-        plain, mask = np.ma.getdata(column), arrays.some(np.ma.getmaskarray(column))
-        return plain if column.dtype.kind == "U" else arrays.whole(plain), mask
 
     def categories(self, name: str) -> tuple[tuple[Any, ...], bool, bool]:
         is_truth = getattr(getattr(self.column(name), "dtype", None), "kind", "") == "b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
@@ -100,6 +101,27 @@ def in_order(values: list[Any]) -> list[int]:
             return sorted(places, key=lambda i: (
                 kinds[i], values[i] != values[i], values[i], repr(values[i])))  # fmt: skip
     return sorted(places, key=lambda i: (kinds[i], repr(values[i])))
+
+
+def together(columns: Sequence[np.ndarray]) -> NDArray[np.intp]:
+    """Number the combinations of codes that occur; some numbers may be of none."""
+    found = np.zeros(len(columns[0]), np.intp)
+    for codes in columns:
+        found = found * (int(codes.max(initial=0)) + 1) + codes
+        if int(found.max(initial=0)) > 4 * len(found):
+            found = np.unique(found, return_inverse=True)[1].astype(np.intp)
+    return found
+
+
+def combinations(columns: Sequence[np.ndarray], rows: int) -> tuple[NDArray[np.intp], ...]:
+    """Give one row of each combination, in their order, the place of each row, and their counts.
+
+    >>> first, place, counts = combinations([np.array([2, 0, 2]), np.array([1, 5, 1])], 3)
+    >>> first.tolist(), place.tolist(), counts.tolist()
+    ([1, 0], [1, 0, 1], [1, 2])
+    """
+    found = together([np.zeros(rows, np.intp), *columns])
+    return np.unique(found, return_index=True, return_inverse=True, return_counts=True)[1:]
 
 
 def nans(values: np.ndarray, missing: Mask | None) -> Mask | None:

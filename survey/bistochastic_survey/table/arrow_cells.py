@@ -177,8 +177,6 @@ def made(given: pa.Array, order: np.ndarray | None = None) -> pa.Array:
         return pa.Array.from_buffers(kind, len(given), [_valid(missing), _bits(flags(given))])
     if kind in VIEWS:
         return made(given.cast(VIEWS[kind])).cast(kind)
-    if is_string(kind) or kind in _BYTES:
-        return _texts(given, missing)
     mask = None if missing is None else pa.array(missing)
     if types.is_list(kind) or types.is_large_list(kind):
         lengths = np.asarray(pc.list_value_length(given).fill_null(0))
@@ -193,8 +191,10 @@ def made(given: pa.Array, order: np.ndarray | None = None) -> pa.Array:
             return pa.Array.from_buffers(kind, len(given), [_valid(missing)])
         parts = [made(part) for part in given.flatten()]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
-    if types.is_primitive(kind) or types.is_decimal(kind) or types.is_fixed_size_binary(kind):
-        return _fixed(given, missing)
+    is_fixed = types.is_decimal(kind) or types.is_fixed_size_binary(kind)
+    is_number = types.is_primitive(kind) and not types.is_interval(kind)
+    if is_fixed or is_number or is_string(kind) or kind in _BYTES:
+        return _plain(given, missing)
     return pa.array(given.to_pylist(), declared(kind))
 
 
@@ -223,40 +223,20 @@ def _valid(missing: Mask | None) -> pa.Buffer | None:
     return None if missing is None else _bits(~missing)
 
 
-def _fixed(given: pa.Array, missing: Mask | None) -> pa.Array:
-    """Cells of this many bytes, zeros for missing ones."""
-    width, rows = given.type.bit_width // 8, len(given)
-    cells = np.zeros(rows * width, np.uint8)
-    buffer = given.buffers()[1]
-    if buffer is not None and width:
-        cells[:] = np.frombuffer(buffer, np.uint8, rows * width, given.offset * width)
-    if missing is not None and width:
-        cells.reshape(rows, width)[missing] = 0
-    if pa.types.is_floating(given.type):
-        one_nan(cells.view(f"f{width}"))
-    return pa.Array.from_buffers(given.type, rows, [_valid(missing), pa.py_buffer(cells)])
-
-
-def _texts(given: pa.Array, missing: Mask | None) -> pa.Array:
-    """Strings or bytes one after the other, nothing for missing ones."""
-    rows, kind = len(given), "i4" if given.type in _LARGE else "i8"
-    _valid_bits, places, data = given.buffers()
-    if not rows or places is None:
-        return pa.array([], given.type)
-    size = np.dtype(kind).itemsize
-    offsets = np.frombuffer(places, np.uint8, (rows + 1) * size, given.offset * size).view(kind)
-    start, end = int(offsets[0]), int(offsets[-1])
-    cells = np.zeros(0, np.uint8)
-    if data is not None:
-        cells = np.frombuffer(data, np.uint8, end - start, start)
-    lengths = np.diff(offsets)
-    if missing is not None and lengths[missing].any():
-        cells = cells[np.repeat(~missing, lengths)]
-        lengths = np.where(missing, 0, lengths)
-    ends = np.zeros(rows + 1, kind)
-    np.cumsum(lengths, out=ends[1:])
-    buffers = [_valid(missing), pa.py_buffer(ends), pa.py_buffer(cells.copy())]
-    return pa.Array.from_buffers(given.type, rows, buffers)
+def _plain(given: pa.Array, missing: Mask | None) -> pa.Array:
+    """Cells one after the other, and nothing in the place of missing ones."""
+    kind, types = given.type, pa.types
+    if missing is not None:
+        width = kind.byte_width if types.is_fixed_size_binary(kind) else 0
+        nothing = "" if is_string(kind) else bytes(width) if width or kind in _BYTES else 0
+        given = given.fill_null(pa.scalar(nothing, kind))
+    if types.is_floating(kind):
+        values = np.array(given)
+        one_nan(values)
+        given = pa.array(values)
+    # Two arrays are joined in new memory, which holds their cells alone.
+    cells = pa.concat_arrays([given, given[:0]])
+    return pa.Array.from_buffers(kind, len(cells), [_valid(missing), *cells.buffers()[1:]])
 
 
 def _listed(given: pa.Array) -> pa.Array:

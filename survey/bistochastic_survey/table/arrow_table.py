@@ -1,7 +1,11 @@
-"""pyarrow tables and record batches, DuckDB relations, and whatever else gives Arrow columns."""
+"""pyarrow tables and record batches, DuckDB relations, and whatever else gives Arrow columns.
+
+Tables in batches are read from a caller, held until there are enough rows, and passed on.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +15,9 @@ import pyarrow as pa
 from bistochastic.errors import RefusedType
 from bistochastic_survey.plan.labels import Labels
 from bistochastic_survey.table import arrow_cells
-from bistochastic_survey.table.arrow_cells import Cells, value_type, whole
+from bistochastic_survey.table.arrow_cells import Cells, is_string, value_type, whole
 from bistochastic_survey.table.codes import Labelled, coded
-from bistochastic_survey.table.frames import BE_A_TABLE, Codes, Mask, distinct
+from bistochastic_survey.table.frames import BE_A_TABLE, Codes, Mask, distinct, unchanged
 from bistochastic_survey.table.table import Table
 from bistochastic_survey.wording import shown
 
@@ -164,6 +168,77 @@ class Relation(ArrowTable):
         assert protected is not None
         query = f"SELECT {', '.join(terms)} FROM protected"
         return self._relation.query("bistochastic_original", query)
+
+
+def reader_of(given: object) -> pa.RecordBatchReader:
+    """Return the caller's source as a pyarrow reader."""
+    if isinstance(given, pa.RecordBatchReader):
+        return given
+    if isinstance(given, pa.Table):
+        return given.to_reader()
+    got = type(given).__name__
+    if hasattr(given, "__arrow_c_stream__"):
+        # A single column gives a stream, too, but not of a table.
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
+            return pa.RecordBatchReader.from_stream(given)
+        got += " with columns that Arrow does not have" if hasattr(given, "columns") else ""
+    raise RefusedType("reader", "be a RecordBatchReader of pyarrow, or give an Arrow stream", got)
+
+
+def id_kind(kind: pa.DataType) -> str:
+    """Name the kind of a column's ids by its type."""
+    kind = value_type(kind)
+    if pa.types.is_integer(kind):
+        return "whole numbers"
+    return "texts" if is_string(kind) else "bytes"
+
+
+def check_schema(found: pa.Schema, expected: pa.Schema) -> None:
+    """Reject other columns, another order or other types than in the first batch."""
+    if not found.equals(expected):
+        # A type of Arrow says nothing of the values.
+        now, before = (
+            {name: str(schema.field(name).type) for name in distinct(schema.names)}
+            for schema in (found, expected)
+        )
+        unchanged(now, before)
+
+
+class Pieces:
+    """Record batches of one schema, held until rows are removed from the front."""
+
+    def __init__(self, schema: pa.Schema, *, places: bool = False) -> None:
+        distinct(schema.names)
+        self._table = PlacedTable if places else ArrowTable
+        self._schema = schema.remove_metadata()
+        self._held: list[pa.RecordBatch] = []
+        self.rows = 0
+        """How many are held."""
+        self.taken = 0
+        """How many were taken before."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self._schema.names)
+
+    def add(self, batch: object) -> None:
+        """Hold one more batch."""
+        if not isinstance(batch, pa.RecordBatch):
+            raise RefusedType("batch", "be a RecordBatch", type(batch).__name__)
+        check_schema(batch.schema.remove_metadata(), self._schema)
+        if batch.num_rows:
+            self._held.append(batch)
+            self.rows += batch.num_rows
+
+    def take(self, rows: int) -> ArrowTable:
+        """Return the first rows that are held, as one table."""
+        whole = pa.Table.from_batches(self._held, self._schema)
+        found = whole.slice(0, rows)
+        self._held = whole.slice(rows).to_batches()
+        self.rows -= found.num_rows
+        self.taken += found.num_rows
+        return self._table(found)
 
 
 def declares(schema: pa.Schema, name: str) -> bool:

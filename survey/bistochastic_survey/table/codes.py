@@ -14,6 +14,7 @@ from bistochastic_survey.table.arrow_cells import (
     VIEWS,
     Cells,
     is_string,
+    made,
     nulls,
     plain,
     spelled_out,
@@ -22,7 +23,6 @@ from bistochastic_survey.table.arrow_cells import (
 from bistochastic_survey.table.frames import Codes, Mask, Undeclared, WrongType
 
 Labelled = Sequence[Label | float]
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 # Python's types; a boolean is an int, too, so it comes first.
 _PYTHON: tuple[tuple[tuple[type, ...], pa.DataType], ...] = (
@@ -130,27 +130,20 @@ def codes_of(column: Cells, labels: Labels, what: object = None) -> tuple[Codes,
 
 def of_bytes(cells: np.ndarray, values: np.ndarray) -> Codes | None:
     """Find cells of equal width among values byte by byte; None if one is not among them."""
-    kind, mixed = pa.binary(cells.itemsize), [cells, values]
-    if is_pair := cells.itemsize == 16:
-        # One number is found faster than two, so the halves are mixed, and compared after that.
-        cells, values = (each.view(np.uint64).reshape(-1, 2) for each in mixed)
-        kind, mixed = pa.uint64(), [each[:, 0] * _ODD + each[:, 1] for each in (cells, values)]
+    kind = pa.binary(cells.itemsize)
     rows, keys = (
-        pa.Array.from_buffers(kind, len(x), [None, pa.py_buffer(x.view(np.uint8))]) for x in mixed
+        pa.Array.from_buffers(kind, len(x), [None, pa.py_buffer(x.view(np.uint8))])
+        for x in (cells, values)
     )
     found = pc.index_in(rows, value_set=keys)
-    if found.null_count:
-        return None
-    codes = found.to_numpy().astype(np.intp)
-    same = not is_pair or (np.take(values, codes, axis=0) == cells).all()
-    return codes.astype(narrow(len(values))) if same else None
+    return None if found.null_count else found.to_numpy().astype(narrow(len(values)))
 
 
 def alike(entries: Cells) -> Cells:
-    """Return equal values in one way: NaN is missing, -0.0 is 0, and strings have one layout."""
+    """Return equal values in one way: NaN is missing, and -0.0 is 0."""
     if pa.types.is_floating(entries.type):
         return pa.array(np.asarray(entries).astype(np.float64) + 0.0, from_pandas=True)
-    return entries.cast(pa.large_string()) if is_string(entries.type) else plain(entries)
+    return plain(entries)
 
 
 def parts(column: Cells) -> tuple[Cells, pa.Array | None]:
@@ -182,15 +175,10 @@ def coded(
         # Not looked at again: codes are below the number of entries.
         indices = pa.array(places, mask=missing)
         found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered, safe=False)
-    elif not is_string(kind):
-        found = pa.array(values, kind).take(pa.array(codes, mask=missing))
     else:
-        layout = VIEWS.get(kind, kind)
-        found = pa.array(values, layout).take(pa.array(codes, mask=missing))
-        if missing is None:
-            # Else it says of every row that it is not missing.
-            found = pa.Array.from_buffers(layout, len(found), [None, *found.buffers()[1:]])
-        found = found if found.type == kind else found.cast(kind)
+        taken = pa.array(values, VIEWS.get(kind, kind)).take(pa.array(codes, mask=missing))
+        # What is taken may say of every row that it is not missing.
+        found = made(taken).cast(kind)
     return pa.chunked_array([found])
 
 

@@ -1,13 +1,14 @@
 """A caller's table of any library: what it is, and what is wrong with it.
 
 Its columns are read and made by the class of its library, which is imported once a table of that
-library comes.
+library comes. Rows that an engine returned are a table, too, and results come in the library that
+the table came from.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -93,9 +94,14 @@ _HOMES = {
 }
 
 
-def opened(frame: Any) -> Table:
-    """Return the caller's table. Only the library that it is of is imported, and pyarrow."""
+def opened(frame: Any, *, any_index: bool = False) -> Table:
+    """Return the caller's table. Only the library that it is of is imported, and pyarrow.
+
+    With ``any_index``, the index of a pandas frame may be any: it is left out.
+    """
     name, kind = _kind(frame)
+    if any_index and (name, kind) == ("pandas", "DataFrame"):
+        frame = frame.reset_index(drop=True)
     home = _HOMES.get((name, kind))
     if isinstance(frame, dict):
         home = "array_table.Arrays"
@@ -161,3 +167,64 @@ def distinct(names: Iterable[object]) -> list[str]:
     if twice is not None:
         raise Refused("frame", "name each column once", f"`{shown(twice)}` twice")
     return list(found)
+
+
+def column(frame: Any, values: NDArray[np.float64]) -> Any:
+    """Make a column of numbers that can be put into ``frame``."""
+    name = library(frame) or module_of(frame)
+    if name == "pandas":
+        return import_module(name).Series(values, index=frame.index, name="weight")
+    if name == "polars":
+        return import_module(name).Series("weight", values)
+    if name in ("pyarrow", "duckdb"):
+        return import_module("pyarrow").chunked_array([values])
+    return values
+
+
+# The methods that turn an engine's own object into rows.
+_CURES = {"pyspark": "collect()", "dask": "compute()", "ray": "take_all()", "polars": "collect()"}
+
+
+def opened_rows(rows: Any) -> Table:
+    """Open a frame, a DuckDB relation or result, or a list of dicts, named tuples or Spark rows."""
+    if type(rows).__name__ == "DuckDBPyConnection":
+        names = [column[0] for column in rows.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
+    if isinstance(rows, list | tuple):
+        return opened(_columns(rows), any_index=True)
+    try:
+        return opened(rows, any_index=True)
+    except RefusedType as error:
+        if error.must != BE_A_TABLE:
+            raise
+        cure = _CURES.get(module_of(rows))
+        must = "be a frame, a DuckDB relation, a dict of columns or a list of rows"
+        made = "" if cure is None else f", of which {cure} makes rows"
+    raise RefusedType("rows", must, f"{type(rows).__name__}{made}")
+
+
+def _columns(rows: Sequence[object]) -> dict[str, list[object]]:
+    """Return a list for every column of the first row; the others must have them too."""
+    if not rows:
+        raise Refused("rows", "hold at least one row, to show its columns", "none")
+    found: dict[str, list[object]] = {name: [] for name in _fields(rows[0], 0)}
+    for i, row in enumerate(rows):
+        fields = _fields(row, i)
+        for name, values in found.items():
+            if name not in fields:
+                must = f"have the column `{shown(name)}` in every row"
+                raise Refused("rows", must, f"none in row {i}", row=i)
+            values.append(fields[name])
+    return found
+
+
+def _fields(row: object, i: int) -> Mapping[str, object]:
+    """Return the fields of a row by name."""
+    if isinstance(row, Mapping):
+        return row
+    # Spark rows have fields with names; so have named tuples.
+    names = getattr(row, "__fields__", None) or getattr(row, "_fields", None)
+    if not isinstance(row, tuple) or names is None:
+        must = "hold dicts, named tuples or rows of Spark, which name their columns"
+        raise RefusedType("rows", must, f"{type(row).__name__} in row {i}", row=i)
+    return dict(zip(names, row, strict=True))

@@ -10,7 +10,7 @@ import polars as pl
 
 from bistochastic_survey.table import arrow_cells
 from bistochastic_survey.table.arrow_cells import Cells
-from bistochastic_survey.table.codes import Labelled, of_bytes
+from bistochastic_survey.table.codes import Labelled
 from bistochastic_survey.table.frames import Codes, Mask
 from bistochastic_survey.table.table import Table
 
@@ -31,13 +31,14 @@ class PolarsFrame(Table):
     def _called(self, name: str) -> object:
         return self.column(name).dtype
 
-    def _same(self, name: str, values: Sequence[str]) -> Codes | None:
+    def _same(self, name: str, values: Sequence[Any]) -> Codes | None:
         series = self.column(name)
-        # The view of a string, which is not copied, has twelve bytes of it.
-        is_short = all(len(value.encode()) <= 12 for value in values)
-        if series.dtype != pl.String or series.null_count() or not is_short:
+        if series.dtype == pl.String:
+            series = series.cast(pl.Enum(values), strict=False)
+        if series.dtype != pl.Enum(values) or series.null_count():
             return None
-        return of_bytes(_views(series.rechunk()), _views(pl.Series(values, dtype=pl.String)))
+        codes: Codes = series.to_physical().to_numpy()
+        return codes
 
     def is_declared(self, name: str) -> bool:
         return _is_declared(self.column(name).dtype)
@@ -76,12 +77,6 @@ class PolarsFrame(Table):
 
     def _table(self, columns: dict[str, pl.Series], order: np.ndarray | None) -> pl.DataFrame:
         return pl.DataFrame(columns)
-
-
-def _views(series: pl.Series) -> np.ndarray:
-    """Return the views of strings, of 16 bytes each, as they are in memory."""
-    cells = series.to_arrow(compat_level=pl.CompatLevel.newest())
-    return arrow_cells.memory(cells.buffers()[1], "V16")[cells.offset :][: len(cells)]
 
 
 def _set(series: pl.Series, missing: Mask | None) -> pl.Series:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bistochastic.errors import RefusedType
-from bistochastic_survey.table.frames import BE_A_TABLE, Table, library, module_of, opened
+from bistochastic_survey.table.frames import BE_A_TABLE, Table, module_of, opened
 
 # Strings with more different values than this are free text or ids rather than categories.
 MOST_LEVELS = 256
@@ -45,7 +45,7 @@ class Column:
 def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
     """List the columns of a frame, relation or schema; ``look`` reads categories off the rows."""
     try:
-        table = opened(_frame(schema, look))
+        table = opened(_frame(schema, look), any_index=True)
     except RefusedType as error:
         if error.must != BE_A_TABLE:
             raise
@@ -68,8 +68,7 @@ def _frame(schema: Any, look: bool) -> Any:
             return schema.empty_table()
         case "duckdb", "DuckDBPyRelation":
             return schema if look else schema.limit(0)
-    is_frame = library(schema) == "pandas" and hasattr(schema, "columns")
-    return schema.reset_index(drop=True) if is_frame else schema
+    return schema
 
 
 def _column(table: Table, name: str, look: bool) -> Column:

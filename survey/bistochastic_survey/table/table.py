@@ -84,7 +84,7 @@ class Table:
         """Read a column that holds no Python objects."""
         raise NotImplementedError
 
-    def _same(self, name: str, values: Sequence[str]) -> Codes | None:
+    def _same(self, name: str, values: Sequence[Any]) -> Codes | None:
         """Find the code of every row by the bytes in memory; None if a row has no such bytes."""
         return None
 
@@ -304,7 +304,7 @@ def _found(table: Table, name: str) -> Coded:
         values = [values[i] for i in order]
     else:
         entries, places = coding.parts(column)
-        encoded = whole(coding.alike(entries)).dictionary_encode()
+        encoded = whole(coding.alike(entries).dictionary_encode())
         order = pc.sort_indices(encoded.dictionary).to_numpy()
         codes, values = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.take(order)
         values = values.to_pylist()

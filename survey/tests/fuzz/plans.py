@@ -124,6 +124,15 @@ def release(rng: Random) -> str:
     return f"{SIMPLE}.protect({{'sex': ['F', 'M', 'M']}})"
 
 
+OBSERVED = "sv.Observed('sex', ['F', 'M'], bs.Channel(warner=0.7), missing='keep')"
+
+
+def analysis(rng: Random) -> str:
+    """A table with noise of others, alone or next to columns that a plan protected."""
+    more = rng.choice(["", f", {joint(rng)}"])
+    return f"sv.Analysis({frame(rng)}, [{OBSERVED}{more}], keep=['region', 'income'])"
+
+
 def audited(rng: Random) -> tuple[str, str]:
     """A table and its release, mostly such that they belong together."""
     n = rng.choice([12, 40])
@@ -151,9 +160,9 @@ PEOPLE = {
 }
 
 
-def audit(rng: Random, ids: bool = False) -> str:
+def audit(rng: Random) -> str:
     """The audit of a release, by order or by ids."""
-    options = ", id_column='id'" if ids else rng.choice(["", ", targets=3", ", confidence=0.5"])
+    options = rng.choice(["", ", targets=3", ", confidence=0.5", ", id_column='id'"])
     return f"sv.audit({PEOPLE}, {AUDITED}.protect({PEOPLE}){options})"
 
 

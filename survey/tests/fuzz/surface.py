@@ -19,7 +19,7 @@ from returned import CLASSES
 
 _COST = "cost='ordinal'"
 # Parts of an audit, which has to be made first for every look at one of them.
-_PLURALS = ("Disclosure", "Finding", "Giveaway", "Linkage", "Marginal")
+_PLURALS = ("Disclosure", "Finding", "Giveaway", "Linkage")
 _PARTS = {name: f"{name.lower()}s[0]" for name in _PLURALS} | {
     "Guess": "guesses[0]",
     "Rate": "guesses[0].rate",
@@ -104,12 +104,14 @@ MAKERS: dict[str, Callable[[Scene], str]] = {
         name: lambda s, part=part: f"{plans.audit(s.rng)}.{part}"  # type: ignore[misc]
         for name, part in _PARTS.items()
     },
-    "Repeats": lambda s: f"{plans.audit(s.rng, ids=True)}.repeats",
     "Pooled": lambda s: plans.grouped() + ".pooled[0]",
     "Scenario": lambda s: plans.grouped(", knows=['h']") + ".scenarios[0]",
     "Counts": lambda s: f"{plans.SIMPLE}.collector('sex').counts('sex')",
     "Design": lambda s: "sv.Design(weights='w', cluster='c')",
     "Wave": lambda s: plans.WAVE,
+    "Central": lambda s: f"{plans.SIMPLE}.protect({plans.TABLE}, shuffle=True).certificate.central",
+    "Observed": lambda s: plans.OBSERVED,
+    "Analysis": lambda s: plans.analysis(s.rng),
     "Binned": lambda s: "sv.Binned('age', [0, 18, 65, 120], 'geometric', epsilon=1)",
     "Collector": lambda s: f"{plans.SIMPLE}.collector()",
     "Unit": lambda s: (
@@ -138,7 +140,8 @@ MADE = {
     "bs": ("Channel",),
     "backend": ("Blocks", "Column", "Ids", "Rows", "RowsPerId"),
     "sv": (
-        "Binned", "Categorical", "Design", "Joint", "Ledger", "Numeric", "Plan", "Release", "Wave",
+        "Analysis", "Binned", "Categorical", "Design", "Joint", "Ledger", "Numeric", "Observed",
+        "Plan", "Release", "Wave",
     ),
 }  # fmt: skip
 # These take seconds, so they are called less often.
@@ -148,7 +151,7 @@ _SELDOM = {"profile": 0.4, "compare": 0.2, "tradeoff": 0.1, "heatmap": 0.15, "pl
            "build": 4.0, "decompose_all": 1.5, "from_file": 2.0,
            "report": 0.3,
            "protect": 6.0, "from_json": 2.0, "audit": 0.5, "chain": 0.4}  # fmt: skip
-_OF_AUDITS = {"Audit", "Repeats", *_PARTS}
+_OF_AUDITS = {"Audit", *_PARTS}
 
 
 def _method(s: Scene) -> str:

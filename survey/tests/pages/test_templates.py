@@ -18,8 +18,7 @@ from jinja2.exceptions import UndefinedError
 
 import bistochastic as bs
 import bistochastic_survey
-from bistochastic_survey.pages import pictures
-from bistochastic_survey.pages.templates import environment, render
+from bistochastic_survey.pages import environment, pictures, render
 
 NASTY = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</svg></style>", "a&b'c"]
 FOLDER = Path(bistochastic_survey.__file__).parent
@@ -61,12 +60,13 @@ def element(name: str, *given: object, **named: object) -> str:
     return str(macro(*given, **named))
 
 
-def heat(*given: Any, **named: Any) -> str:
-    return element("heat", pictures.heat(*given, **named))
+def heat(rows: Any, labels: Any = None, title: str = "t") -> str:
+    named = range(1, len(rows) + 1) if labels is None else labels
+    return element("heat", pictures.heat(rows, named, title=title, caption=title))
 
 
-def bars(*given: Any, **named: Any) -> str:
-    return element("bars", pictures.bars(*given, **named))
+def bars(items: Any, title: str = "t") -> str:
+    return element("bars", pictures.bars(items, title=title, most=1.0))
 
 
 SECTION = """{% from "elements.html.j2" import section %}
@@ -191,7 +191,7 @@ def test_darker_cells_and_longer_bars_are_larger_numbers() -> None:
     page = heat([[1.0, 0.0], [0.5, 0.5]], title="t")
     assert re.findall(r'class="bs-s(\d+)"', page) == ["12", "0", "6", "6"]
     items = [("a", "x", 0.25, 0.75), None, ("b", "y", 0.0, 0.001), ("c", "z", 1.0, 1.0)]
-    page = bars(items, title="t", most=1.0)
+    page = bars(items, title="t")
     assert re.findall(r"bs-(\w+) bs-w(\d+)", page) == [
         ("dark", "12"), ("pale", "26"), ("pale", "1"), ("dark", "50")
     ]  # fmt: skip

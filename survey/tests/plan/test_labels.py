@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey.plan.labels import Labels, spelled_as, spelling
-from bistochastic_survey.table.results import opened
+from bistochastic_survey.table.frames import opened
 from folded import waved
 from tables import TABLES, values_of
 
