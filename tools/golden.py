@@ -165,6 +165,7 @@ def plans() -> dict[str, tuple[sv.Plan, dict[str, tuple[int, dict[str, Any]]]]]:
     """Plans with every kind of attribute, each with releases: rows and options of ``protect``."""
     laws = {"n": bs.uniform(2), "s": bs.randomized_response(2, beta=0.5)}
     steps = {"n": bs.uniform(3), "s": bs.geometric(3, beta=0.5)}
+    quarters = [f"{year}-{month:02}-01" for year in (2019, 2020, 2021) for month in (1, 4, 7, 10)]
     keyed = {"release_name": "2026"}
     by_ids = {"id_column": "person"}
     categories = sv.Plan(
@@ -196,10 +197,8 @@ def plans() -> dict[str, tuple[sv.Plan, dict[str, tuple[int, dict[str, Any]]]]]:
             sv.Binned("rent", [0, 250, 500.5, 1000], "geometric", epsilon=2, output="midpoint"),
             sv.Binned("height", [0.5, 1, 2], RR, epsilon=1, open=("low", "high"),
                       missing="category"),
-            sv.Binned("wage", width=25, low=0, high=100, family="geometric", epsilon=1, top=99,
-                      missing="keep"),
-            sv.Binned("moved", width="quarter", low="2019-10-01", high="2022-01-01",
-                      family="geometric", epsilon=1),
+            sv.Binned("wage", range(0, 101, 25), "geometric", epsilon=1, top=99, missing="keep"),
+            sv.Binned("moved", [*quarters[3:], "2022-01-01"], "geometric", epsilon=1),
         ],
         name="binned", drop=["person", "home"],
     )  # fmt: skip
