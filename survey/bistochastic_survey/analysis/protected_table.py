@@ -22,7 +22,7 @@ from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.arrays import narrow
 from bistochastic_survey.table.frames import Batched, Table, WrongType
 from bistochastic_survey.table.results import opened
-from bistochastic_survey.wording import prefix, shown
+from bistochastic_survey.wording import meant, prefix, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.table.frames import Codes, Mask
@@ -398,7 +398,8 @@ def _refuse_empty(question: Question, sheet: Sheet) -> None:
 def require(table: Table, name: str, column: str) -> None:
     """Raise an error for a table without a column."""
     if column not in table.names:
-        raise Refused(name, f"have the column `{shown(column)}`", "none of that name")
+        got = f"none of that name{meant(column, table.names)}"
+        raise Refused(name, f"have the column `{shown(column)}`", got)
 
 
 def read_numbers(table: Table, name: str, must: str, column: str) -> tuple[np.ndarray, Mask | None]:
