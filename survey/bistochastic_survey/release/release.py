@@ -215,8 +215,8 @@ class Release(Generic[FrameT]):
 
         ``where`` may have conditions on unprotected columns. With weights, strata or clusters in
         ``design`` the test is Rao and Scott's (second order). Units that share noise are clusters.
-        Weights of :meth:`calibration_weights` and tables that join two waves of one set of ids have
-        no valid level.
+        Weights of :meth:`calibration_weights` raise an error, because they depend on the noise.
+        Tables that join two waves of one set of ids have no valid level either.
 
         The result has ``statistic``, ``degrees`` and ``p_value``, and says what the noise costs:
         ``power_factor`` is the part of the noncentrality that is left.

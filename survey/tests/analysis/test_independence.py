@@ -251,6 +251,20 @@ def test_a_subgroup_by_an_unprotected_column() -> None:
     assert inside.records == 250
 
 
+def test_refuses_weights_that_were_made_of_the_reported_values() -> None:
+    frame: dict[str, Any] = spread(TABLE)
+    weights = sv.Release(frame, apart()).calibration_weights()
+    plan = apart(keep=["w"])
+    design = sv.Design(weights="w")
+    for scale in (1, 250):
+        release = sv.Release({**frame, "w": scale * weights}, plan)
+        with pytest.raises(Refused, match="`design` must have weights of the sample, which know"):
+            release.test_independence("one", "two", design=design)
+    # Few different weights are no reason.
+    halves = sv.Release({**frame, "w": [1, 2] * 250}, plan)
+    assert 0 < halves.test_independence("one", "two", design=design).p_value < 1
+
+
 def test_refuses_what_has_no_valid_level() -> None:
     plan = sv.Plan([*apart().attributes, *titanic(epsilon=1).attributes], keep=["w"])
     frame: dict[str, Any] = {**spread(TABLE), "class": ["1st"] * 500, "survived": ["no"] * 500}
