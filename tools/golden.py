@@ -15,13 +15,14 @@ from typing import Any, Final
 import numpy as np
 
 HERE = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(HERE / "tests"), str(HERE / "survey" / "tests")]
+sys.path[:0] = [str(HERE), str(HERE / "tests"), str(HERE / "survey" / "tests")]
 
 import bistochastic as bs  # noqa: E402
 import bistochastic_survey as sv  # noqa: E402
 import cases  # noqa: E402
 import frozen  # noqa: E402
 import frozen_plans  # noqa: E402
+from tools.vectors import quarters  # noqa: E402
 
 RR: Final = "randomized_response"
 LARGE = 2**24 + 3
@@ -165,7 +166,6 @@ def plans() -> dict[str, tuple[sv.Plan, dict[str, tuple[int, dict[str, Any]]]]]:
     """Plans with every kind of attribute, each with releases: rows and options of ``protect``."""
     laws = {"n": bs.uniform(2), "s": bs.randomized_response(2, beta=0.5)}
     steps = {"n": bs.uniform(3), "s": bs.geometric(3, beta=0.5)}
-    quarters = [f"{year}-{month:02}-01" for year in (2019, 2020, 2021) for month in (1, 4, 7, 10)]
     keyed = {"release_name": "2026"}
     by_ids = {"id_column": "person"}
     categories = sv.Plan(
@@ -198,7 +198,7 @@ def plans() -> dict[str, tuple[sv.Plan, dict[str, tuple[int, dict[str, Any]]]]]:
             sv.Binned("height", [0.5, 1, 2], RR, epsilon=1, open=("low", "high"),
                       missing="category"),
             sv.Binned("wage", range(0, 101, 25), "geometric", epsilon=1, top=99, missing="keep"),
-            sv.Binned("moved", [*quarters[3:], "2022-01-01"], "geometric", epsilon=1),
+            sv.Binned("moved", quarters(2019, 10, first=3), "geometric", epsilon=1),
         ],
         name="binned", drop=["person", "home"],
     )  # fmt: skip
