@@ -123,21 +123,6 @@ def _sheet(question: Question, data: Any, design: Design) -> Sheet:
     return protected_table.read_sheet(question, read, design)
 
 
-def _refuse_calibrated(release: Any, sheet: Sheet) -> None:
-    """Weights made of the reported values depend on the noise, so no level of theirs is known."""
-    given, sizes = sheet.weights, [a.size * len(a.matrices) + 1 for a in release.plan._coded]
-    # Records that are reported alike have the same weight.
-    if given is None or not 1 < len(np.unique(given)) <= math.prod(sizes):
-        return
-    try:
-        own = np.asarray(release.calibration_weights(), np.float64)
-    except ValueError:
-        return
-    if np.allclose(own / own.sum(), given / given.sum(), rtol=1e-6, atol=0):
-        must = "have weights of the sample, which know nothing of the noise"
-        raise Refused("design", must, "those of calibration_weights")
-
-
 def _codes(sheet: Sheet, question: Question) -> list[tuple[np.ndarray, int]]:
     """Find the reported category of each row in both columns, in their order, and how many."""
     found = {}
@@ -162,6 +147,21 @@ def _refuse_mixed(attribute: Coded, column: str) -> None:
     if attribute.impossible or structure.two_valued(attribute.matrices[0]) is None:
         must = "be tested with the other columns of its `Joint` alone"
         raise Refused("columns", must, "a matrix that mixes them", column=column)
+
+
+def _refuse_calibrated(release: Any, sheet: Sheet) -> None:
+    """Weights made of the reported values depend on the noise, so no level of theirs is known."""
+    given, sizes = sheet.weights, [a.size * len(a.matrices) + 1 for a in release.plan._coded]
+    # Records that are reported alike have the same weight.
+    if given is None or not 1 < len(np.unique(given)) <= math.prod(sizes):
+        return
+    try:
+        own = np.asarray(release.calibration_weights(), np.float64)
+    except ValueError:
+        return
+    if np.allclose(own / own.sum(), given / given.sum(), rtol=1e-6, atol=0):
+        must = "have weights of the sample, which know nothing of the noise"
+        raise Refused("design", must, "those of calibration_weights")
 
 
 def _table(sheet: Sheet, question: Question) -> Array:
