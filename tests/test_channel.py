@@ -175,7 +175,7 @@ def test_tables_of_tools_take_channels() -> None:
 def test_nothing_of_privacy() -> None:
     channel = bs.Channel(warner=0.75)
     must = "must be asked of a bistochastic Matrix; got a Channel, which is for analysis alone"
-    for name in ("randomize", "permute", "beta", "epsilon", "profile", "entropy_rate", "decompose"):
+    for name in ("randomize", "permute", "beta", "epsilon", "profile", "certificate", "decompose"):
         with pytest.raises(AttributeError, match=f"^`{name}` {must}$"):
             getattr(channel, name)
         assert not hasattr(channel, name)
@@ -197,7 +197,7 @@ def test_nothing_of_privacy() -> None:
     ):
         with pytest.raises((TypeError, ValueError, AttributeError)):
             ask()
-    with pytest.raises(AttributeError, match="no 'nothing'"):
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = channel.nothing
     with pytest.raises(AttributeError):
         channel.rows = ()  # type: ignore[misc]

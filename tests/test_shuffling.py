@@ -22,19 +22,35 @@ def close(found: float, known: float, digits: float = 1e-9) -> bool:
     return known * (1 - digits) <= found <= known * (1 + 2e-5)
 
 
+def thirds(size: int, ratio: int) -> bs.Matrix:
+    return bs.randomized_response(size, keep=Fraction(ratio, ratio + size - 1))
+
+
+ROWS = [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]]
+
+
 # Number of categories, local epsilon, records, and epsilon at delta 1e-6: at most, at least.
 PUBLISHED = [
     (2, 0.5, 10**3, 0.0626866, 0.056854),
     (2, 0.5, 10**4, 0.01811741, 0.016181),
     (2, 1, 10**3, 0.1486706, 0.126614),
+    (2, 1, 10**4, 0.04320616, 0.035659),
     (2, 1, 10**6, 0.003513521, 0.0028490),
+    (2, 2, 10**3, 0.3970871, 0.323279),
     (2, 2, 10**4, 0.1143996, 0.087016),
     (2, 4, 10**3, 1.8529066, 1.691006),
+    (2, 4, 10**4, 0.4108123, 0.314643),
     (12, 1, 10**3, 0.07368083, 0.073658),
     (12, 1, 10**4, 0.02135300, 0.021352),
+    (12, 2, 10**3, 0.25611025, 0.256012),
     (12, 2, 10**4, 0.07501655, 0.075014),
     (12, 4, 10**3, 1.4721971, 1.471682),
+    (12, 4, 10**4, 0.3738771, 0.373872),
     (100, 1, 10**3, 0.02547032, 0.025469),
+    (100, 1, 10**4, 0.00718332, 0.0071833),
+    (100, 2, 10**3, 0.10120669, 0.101197),
+    (100, 2, 10**4, 0.02920851, 0.0292085),
+    (100, 4, 10**3, 0.76121347, 0.761156),
     (100, 4, 10**4, 0.23373759, 0.233736),
 ]
 
@@ -51,6 +67,26 @@ def test_published_epsilons_of_randomized_response(
     assert least * (1 - 2e-4) < found <= least * (1 + 5e-5)
 
 
+@pytest.mark.parametrize(
+    ("size", "local", "most"),
+    [
+        (2, 0.5, 0.001431477),
+        (2, 2, 0.009517231),
+        (2, 4, 0.03427977),
+        (12, 1, 0.00169766),
+        (12, 2, 0.00619275),
+        (12, 4, 0.03135321),
+        (100, 1, 0.00054382),
+        (100, 2, 0.00234564),
+        (100, 4, 0.01979207),
+    ],
+)
+def test_published_epsilons_of_a_million_records(size: int, local: float, most: float) -> None:
+    whole = bs.shuffled(bs.randomized_response(size, epsilon=local), 10**6)
+    # The known numbers have seven digits, or fewer.
+    assert most * (1 - 2e-5) < whole.epsilon(1e-6) <= most * (1 + 4e-5)
+
+
 TITANIC = [bs.randomized_response(size, beta=0.6) for size in (4, 2, 2, 2)]
 OTHERS = [
     (bs.difference_set(127, epsilon=1), 10**3, 1e-6, 0.1011781),
@@ -63,6 +99,7 @@ OTHERS = [
     (TITANIC, 2201, 1e-8, 6.7057),
     (TITANIC, 10**4, 1e-6, 1.948668),
     (TITANIC, 10**5, 1e-6, 0.5658106),
+    (TITANIC, 10**6, 1e-6, 0.1639647),
     (TITANIC[:1], 2201, 1e-6, 0.2736546),
     (TITANIC[1:2], 2201, 1e-6, 0.2137546),
     (bs.geometric(5, beta=0.6), 10**4, 1e-6, 0.8443015),
@@ -113,6 +150,27 @@ def test_deltas_of_several_columns() -> None:
         assert known * (1 - 5e-5) < whole.delta(epsilon) < known * (1 + 2e-5)
 
 
+@pytest.mark.parametrize(
+    ("matrix", "records", "grow", "known"),
+    [
+        (thirds(2, 3), 4, Fraction(11, 10), Fraction(637, 2560)),
+        (thirds(2, 3), 6, Fraction(3, 2), Fraction(867, 8192)),
+        (thirds(3, 3), 4, Fraction(3, 2), Fraction(157, 1250)),
+        (thirds(3, 3), 6, Fraction(3, 2), Fraction(2501, 31250)),
+        (thirds(3, 20), 4, Fraction(11, 10), Fraction(879751, 1171280)),
+        (bs.circulant([0.6, 0.3, 0.1]), 4, Fraction(3, 2), Fraction(53, 200)),
+        (bs.dense(ROWS), 4, Fraction(3, 2), Fraction(149, 500)),
+        # Where the variation ratio would say 0.00317, and four reports of 0 are a proof by hand.
+        (thirds(4, 5), 4, Fraction(4), Fraction(125, 4096)),
+    ],
+)
+def test_bounds_of_few_records_are_the_known_fractions(
+    matrix: bs.Matrix, records: int, grow: Fraction, known: Fraction
+) -> None:
+    found = bs.shuffled(matrix, records).delta(math.nextafter(math.log(grow), 0))
+    assert known <= Fraction(found) <= known * (1 + Fraction(1, 10**7))
+
+
 def added(one: Law, row: list[Fraction]) -> Law:
     """The law of a histogram with one more report."""
     found: Law = defaultdict(Fraction)
@@ -136,10 +194,6 @@ def truths(rows: Rows, records: int, grow: Fraction) -> Iterator[Fraction]:
             yield sum(
                 (max(p - grow * seen[y][h], Fraction(0)) for h, p in seen[x].items()), Fraction(0)
             )
-
-
-def thirds(size: int, ratio: int) -> bs.Matrix:
-    return bs.randomized_response(size, keep=Fraction(ratio, ratio + size - 1))
 
 
 SMALL = {
@@ -175,9 +229,6 @@ def test_never_below_the_truth(name: str) -> None:
                 if least is not None:
                     # No epsilon below this one has so small a delta.
                     assert least <= math.log(grow) + 1e-9
-
-
-ROWS = [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]]
 
 
 @pytest.mark.parametrize(

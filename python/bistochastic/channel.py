@@ -129,7 +129,9 @@ class Channel(Shown):
 
     def __getattr__(self, name: str) -> NoReturn:
         must = "be asked of a bistochastic Matrix; got a Channel, which is for analysis alone"
-        raise AttributeError(f"`{name}` must {must}" if name in dir(Matrix) else f"no {name!r}")
+        private = name in dir(Matrix) or name == "certificate"
+        none = f"'Channel' object has no attribute {name!r}"
+        raise AttributeError(f"`{name}` must {must}" if private else none)
 
     @property
     def size(self) -> int:

@@ -87,9 +87,11 @@ def from_json(text: str) -> Matrix:
 
 def headed(here: Here, form: str, needed: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
     """Check the names of the fields, the format and its version."""
-    here.keys(("format", "version", *needed), more)
-    if here["format"].value != form:
+    # Fields of another format, such as that of a channel, are not merely unknown.
+    here.table()
+    if "format" in here and here["format"].value != form:
         raise here["format"].refuse(f'be "{form}"')
+    here.keys(("format", "version", *needed), more)
     version = here["version"]
     if isinstance(version.value, bool) or version.value != VERSION:
         raise version.refuse(f"be {VERSION}")

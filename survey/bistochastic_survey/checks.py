@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import meant, shown
 
 Array = NDArray[np.float64]
 T_co = TypeVar("T_co", covariant=True)
@@ -132,5 +132,5 @@ def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
     if not isinstance(given, str):
         raise RefusedType(name, must, type(given).__name__)
     if given not in known:
-        raise Refused(name, must, repr(given))
+        raise Refused(name, must, f"{given!r}{meant(given, known)}")
     return given

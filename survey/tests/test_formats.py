@@ -152,7 +152,7 @@ def test_no_wave_goes_on_from_a_release_without_ids(name: str) -> None:
 
 
 def test_the_page_on_formats_names_all_that_changed() -> None:
-    page = Path(__file__).parents[2] / "docs" / "design" / "formats.md"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "compatibility.md"
     if not page.is_file():
         pytest.skip("runs in a checkout")
     words = page.read_text()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args, get_overloads
 
 import pytest
 
+import bistochastic as bs
+import bistochastic_survey as sv
 import typed_user
 from bistochastic import _core, families
+from returned import CLASSES
 
 ROOT = Path(__file__).parents[2]
 USER = Path(typed_user.__file__)
@@ -72,6 +77,38 @@ def test_a_checker_sees_the_mistakes_and_nothing_else(name: str, tmp_path: Path)
     errors = [line for line in said.splitlines() if "error: " in line]
     assert all("wrong.py:" in line for line in errors), said
     assert {int(line.split(":")[1]) for line in errors} == set(range(5, 25)), said
+
+
+def signatures() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every public function, method and property of both packages, with its overloads."""
+    for package in (bs, sv):
+        for name in package.__all__:
+            if inspect.isfunction(found := getattr(package, name)):
+                yield name, found
+    for owner in CLASSES.values():
+        for name, found in vars(owner).items():
+            if name.startswith("_") and name not in ("__call__", "__getitem__", "__iter__"):
+                continue
+            if isinstance(found, classmethod | staticmethod):
+                found = found.__func__
+            elif isinstance(found, property):
+                found = found.fget
+            elif hasattr(found, "func"):
+                found = found.func  # a cached property
+            if inspect.isfunction(found):
+                yield f"{owner.__name__}.{name}", found
+
+
+def test_no_public_signature_returns_plain_any() -> None:
+    seen, plain = 0, []
+    for name, found in signatures():
+        each = get_overloads(found) or [found]
+        seen += len(each)
+        plain += [name for one in each if one.__annotations__.get("return") in ("Any", Any)]
+        # The classes of the core have a stub, which has no signature without a type.
+        assert all("return" in one.__annotations__ for one in each), name
+    assert seen > 200
+    assert plain == []
 
 
 def test_the_families_are_those_of_the_core() -> None:

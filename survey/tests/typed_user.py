@@ -84,7 +84,12 @@ def on_engines(source: bs.KeySource, lazy: pl.LazyFrame, relation: duckdb.DuckDB
     assert_type(made, pl.LazyFrame)
     assert_type(PLAN.on(relation, key=source, ids=sv.Wave("person", after="first")),
                 duckdb.DuckDBPyRelation)  # fmt: skip
-    assert_type(PLAN.batch_function(key=source, ids=WAVE), BatchFunction)
+    function = PLAN.batch_function(key=source, ids=WAVE)
+    assert_type(function, BatchFunction)
+    assert_type(function.frame(PEOPLE), pl.DataFrame)
+    protect_sex = PLAN.column("sex").function(key=source)
+    assert_type(protect_sex(PEOPLE["sex"], PEOPLE["person"]), pl.Series)
+    assert_type(protect_sex(["F", "M"], ids=[7, 8]), list[str])
     assert made.collect().height == 3
 
 

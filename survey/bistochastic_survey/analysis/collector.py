@@ -40,7 +40,7 @@ from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import Progress
 from bistochastic_survey.release.release import Release, refuse_other_plan
 from bistochastic_survey.table.frames import Table, opened, opened_rows
-from bistochastic_survey.wording import Shown, shown
+from bistochastic_survey.wording import Shown, meant, shown
 
 # Integers below this are exact as floats, in which tables are solved.
 MOST = 2**53
@@ -84,7 +84,8 @@ class Counts(Shown):
         for name in self.columns:
             if name not in known:
                 must = "hold columns with declared categories"
-                raise Refused("tables", must, f"`{shown(name)}`, which the plan does not protect")
+                got = f"`{shown(name)}`, which the plan does not protect"
+                raise Refused("tables", must, f"{got}{meant(name, plan._protected)}")
         # Beside the requested columns those protected with them, and those that choose a matrix.
         beside = [n for each in question.coded for n in (
             *each.columns, *([each.groups.column] if each.groups is not None else []))]  # fmt: skip
@@ -247,7 +248,7 @@ class Collector(Shown):
         if self._known is not None and not self._known.issuperset(record):
             unknown = next(name for name in record if name not in self._known)
             must = "hold columns that the plan protects or keeps"
-            raise Refused("record", must, f"`{shown(unknown)}`")
+            raise Refused("record", must, f"`{shown(unknown)}`{meant(unknown, self._known)}")
         try:
             cells = [table._find(record) for table in self._tables.values()]
         except (KeyError, TypeError):

@@ -103,6 +103,7 @@ def independence_of(
         if len(parts) > 1:
             must = "be left out for columns with a matrix per group"
             raise Refused("design", must, "weights, strata or clusters")
+        _refuse_calibrated(release, sheet)
         return _weighted(sheet, question)
     statistic = math.fsum(chi for chi, _ in found)
     degrees = sum(degrees for _, degrees in found)
@@ -138,6 +139,21 @@ def _refuse_mixed(attribute: Coded, column: str) -> None:
     if attribute.impossible or structure.two_valued(attribute.matrices[0]) is None:
         must = "be tested with the other columns of its `Joint` alone"
         raise Refused("columns", must, "a matrix that mixes them", column=column)
+
+
+def _refuse_calibrated(release: Any, sheet: Sheet) -> None:
+    """Weights made of the reported values depend on the noise, so no level of theirs is known."""
+    given, sizes = sheet.weights, [a.size * len(a.matrices) + 1 for a in release.plan._coded]
+    # Records that are reported alike have the same weight.
+    if given is None or not 1 < len(np.unique(given)) <= math.prod(sizes):
+        return
+    try:
+        own = np.asarray(release.calibration_weights(), np.float64)
+    except ValueError:
+        return
+    if np.allclose(own / own.sum(), given / given.sum(), rtol=1e-6, atol=0):
+        must = "have weights of the sample, which know nothing of the noise"
+        raise Refused("design", must, "those of calibration_weights")
 
 
 def _table(sheet: Sheet, question: Question) -> Array:

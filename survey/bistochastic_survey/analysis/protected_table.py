@@ -21,7 +21,7 @@ from bistochastic_survey.release import columns as coding
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.arrays import combinations, narrow
 from bistochastic_survey.table.frames import Batched, Codes, Mask, Table, WrongType, opened
-from bistochastic_survey.wording import prefix, shown
+from bistochastic_survey.wording import meant, prefix, shown
 
 Places = NDArray[np.intp]
 # The categories of each axis, as they are sorted, and tables of weights and of their squares.
@@ -382,7 +382,8 @@ def _refuse_empty(question: Question, sheet: Sheet) -> None:
 def require(table: Table, name: str, column: str) -> None:
     """Raise an error for a table without a column."""
     if column not in table.names:
-        raise Refused(name, f"have the column `{shown(column)}`", "none of that name")
+        got = f"none of that name{meant(column, table.names)}"
+        raise Refused(name, f"have the column `{shown(column)}`", got)
 
 
 def read_numbers(table: Table, name: str, must: str, column: str) -> tuple[np.ndarray, Mask | None]:

@@ -22,7 +22,7 @@ _EXPONENT = r"([eE][-+]?[0-9]+)?$"
 # How numbers are spelled, and how they may be if the plan says that they are numbers.
 _FORM = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?" + _EXPONENT
 _LOOSE = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)" + _EXPONENT
-_WORDS = {"integer": "integers, as its categories are", "number": "numbers",
+_WORDS = {"integer": "integers, as the plan says", "number": "numbers",
           "date": "days such as 2026-01-31",
           "boolean": "booleans, as its categories are"}  # fmt: skip
 _TRUTHS = r"^(true|True|TRUE|false|False|FALSE|0|1)$"

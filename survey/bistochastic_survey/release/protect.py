@@ -197,7 +197,7 @@ class ProtectedBatches(Shown):
         """Return the remaining batches as a pyarrow ``RecordBatchReader``."""
         return pa.RecordBatchReader.from_batches(self.schema, self._batches)
 
-    def read_all(self) -> Any:
+    def read_all(self) -> pa.Table:
         """Read the remaining batches into one table."""
         return self.to_reader().read_all()
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from datetime import date
     from os import PathLike
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from bistochastic.estimate import Estimate
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.independence import Independence
@@ -212,8 +215,8 @@ class Release(Generic[FrameT]):
 
         ``where`` may have conditions on unprotected columns. With weights, strata or clusters in
         ``design`` the test is Rao and Scott's (second order). Units that share noise are clusters.
-        Weights of :meth:`calibration_weights` and tables that join two waves of one set of ids have
-        no valid level.
+        Weights of :meth:`calibration_weights` raise an error, because they depend on the noise.
+        Tables that join two waves of one set of ids have no valid level either.
 
         The result has ``statistic``, ``degrees`` and ``p_value``, and says what the noise costs:
         ``power_factor`` is the part of the noncentrality that is left.
@@ -401,12 +404,13 @@ class Release(Generic[FrameT]):
             id_column=id_column, design=design,
         )  # fmt: skip
 
-    def calibration_weights(self, *, weights: str | None = None) -> Any:
+    def calibration_weights(self, *, weights: str | None = None) -> NDArray[np.float64] | Any:
         """Compute calibration weights for use in other software: one per record.
 
         Raking gives the protected columns their likeliest margins, within each group. The weights
         sum to the number of records, or to the sum of the survey ``weights`` that they start from.
         They correct margins, not correlations between columns: use :meth:`estimate` for those.
+        The result is a column of the library of the table, an array for a dict.
 
         >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])

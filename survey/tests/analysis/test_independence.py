@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -80,27 +83,75 @@ def titanic(**options: Any) -> sv.Plan:
     )
 
 
-def test_what_the_noise_costs_in_power() -> None:
-    people = {name: sv.titanic()[name] for name in ("class", "survived")}
-    plan = titanic(beta=0.6)
-    # The factor of the true table: the reported table as it is expected, in whole records.
-    codes = {"class": ["1st", "2nd", "3rd", "crew"], "survived": ["no", "yes"]}
-    true = np.zeros((4, 2))
-    for a, b in zip(*people.values(), strict=True):
-        true[codes["class"].index(a), codes["survived"].index(b)] += 1
-    true /= true.sum()
-    one, two = (each.matrices[0] for each in plan.attributes if isinstance(each, sv.Categorical))
-    law = one.to_dense().T @ true @ two.to_dense()
-    n = 10**6
-    counts = np.rint(law * n).astype(int)
-    pairs = [(i, j) for (i, j), many in np.ndenumerate(counts) for _ in range(many)]
-    frame = {
-        "class": [codes["class"][i] for i, _ in pairs],
-        "survived": [codes["survived"][j] for _, j in pairs],
-    }
-    found = sv.Release(frame, plan).test_independence("class", "survived")
-    assert found.statistic / found.records == pytest.approx(0.016011, abs=2e-6)
-    assert found.power_factor == pytest.approx(0.185088, abs=2e-5)
+def factor(true: np.ndarray, one: bs.Matrix, two: bs.Matrix) -> float | None:
+    """The factor of a true table: the reported table as it is expected, in whole records."""
+    law = one.to_dense().T @ (true / true.sum()) @ two.to_dense()
+    counts = np.rint(law * 10**6).astype(int)
+    columns = {"one": one, "two": two}
+    codes = dict(zip(columns, np.indices(counts.shape).reshape(2, -1), strict=True))
+    frame = {name: np.repeat(code, counts.ravel()) for name, code in codes.items()}
+    plan = sv.Plan([sv.Categorical(n, range(m.size), matrix=m) for n, m in columns.items()])
+    found = sv.Release(frame, plan).test_independence("one", "two")
+    assert found.statistic / found.records == pytest.approx(phi2(law), rel=1e-3)
+    return found.power_factor
+
+
+def phi2(law: np.ndarray) -> float:
+    """The noncentrality per record."""
+    product = np.outer(law.sum(1), law.sum(0))
+    return float(((law - product) ** 2 / product).sum())
+
+
+def response(size: int, **options: float) -> bs.Matrix:
+    return bs.randomized_response(size, **options)
+
+
+@pytest.mark.parametrize(
+    ("names", "one", "two", "known"),
+    [
+        (("class", "survived"), response(4, beta=0.6), response(2, beta=0.6), 0.185088),
+        (("sex", "survived"), response(2, beta=0.6), response(2, beta=0.6), 0.188317),
+        (("class", "survived"), response(4, epsilon=1), response(2, epsilon=1), 0.014119),
+        (("class", "survived"), response(4, beta=0.6), bs.identity(2), 0.395858),
+    ],
+)
+def test_what_the_noise_costs_in_power(
+    names: tuple[str, str], one: bs.Matrix, two: bs.Matrix, known: float
+) -> None:
+    true = pd.crosstab(*(pd.Series(sv.titanic()[name]) for name in names)).to_numpy()
+    assert factor(true, one, two) == pytest.approx(known, abs=2e-5)
+    if known == 0.185088:
+        assert phi2(true / true.sum()) == pytest.approx(0.086507, abs=1e-6)
+        law = one.to_dense().T @ (true / true.sum()) @ two.to_dense()
+        assert phi2(law) == pytest.approx(0.016011, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("names", "make", "known"),
+    [
+        (("race", "salary-class"), [lambda n: response(n, epsilon=1)] * 2, 0.006996),
+        (("education", "occupation"), [lambda n: response(n, epsilon=2)] * 2, 0.010014),
+        (
+            ("education", "salary-class"),
+            [lambda n: bs.geometric(n, beta=0.6), lambda n: response(n, beta=0.6)],
+            0.090566,
+        ),
+    ],
+)
+def test_what_the_noise_costs_on_the_adult_census(
+    names: tuple[str, str], make: list[Callable[[int], bs.Matrix]], known: float
+) -> None:
+    frame = pd.read_csv(adult(), skipinitialspace=True)
+    true = pd.crosstab(frame[names[0]], frame[names[1]]).to_numpy()
+    one, two = (each(size) for each, size in zip(make, true.shape, strict=True))
+    assert factor(true, one, two) == pytest.approx(known, rel=5e-3)
+
+
+def adult() -> Path:
+    path = Path(os.environ.get("BISTOCHASTIC_DATA", ""), "adult.csv")
+    if not path.is_file():
+        pytest.skip("adult.csv is not in BISTOCHASTIC_DATA")
+    return path
 
 
 def test_a_kept_column_costs_less() -> None:
@@ -198,6 +249,20 @@ def test_a_subgroup_by_an_unprotected_column() -> None:
     inside = release.test_independence("one", "two", where={"town": "A"})
     assert inside.statistic == pytest.approx(alone.statistic)
     assert inside.records == 250
+
+
+def test_refuses_weights_that_were_made_of_the_reported_values() -> None:
+    frame: dict[str, Any] = spread(TABLE)
+    weights = sv.Release(frame, apart()).calibration_weights()
+    plan = apart(keep=["w"])
+    design = sv.Design(weights="w")
+    for scale in (1, 250):
+        release = sv.Release({**frame, "w": scale * weights}, plan)
+        with pytest.raises(Refused, match="`design` must have weights of the sample, which know"):
+            release.test_independence("one", "two", design=design)
+    # Few different weights are no reason.
+    halves = sv.Release({**frame, "w": [1, 2] * 250}, plan)
+    assert 0 < halves.test_independence("one", "two", design=design).p_value < 1
 
 
 def test_refuses_what_has_no_valid_level() -> None:

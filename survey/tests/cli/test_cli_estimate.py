@@ -104,7 +104,7 @@ def test_a_broken_file_is_refused_without_its_values(folder: Path) -> None:
     (folder / "file.csv").write_text("sex,job,region\n" + "F,1,N\nM,secret,N\n" * 3)
     done = run(folder, "file.csv", "--plan", "plan.json", "--by", "sex", "--where", "job=1")
     assert done.exit_code == 1
-    must = "column `job`: must hold integers, as its categories are"
+    must = "column `job`: must hold integers, as the plan says"
     assert f"{must}; got 3 other values, the first in row 1\n" in done.output
     assert "secret" not in done.output
     (folder / "file.parquet").write_bytes(b"PAR1 secret")

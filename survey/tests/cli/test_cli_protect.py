@@ -292,7 +292,7 @@ def refusals(folder: Folder) -> dict[str, tuple[tuple[str, ...], str]]:
         "broken": (("broken.parquet", "out.csv"), "`in` must be a file of its kind"),
         "a level": (("level.csv", "out.csv"), "got 1 other value, the first in row 1"),
         "a whole number": (("whole.csv", "out.csv"), "column `grade`: must hold integers, "
-                           "as its categories are; got 1 other value, the first in row 1"),
+                           "as the plan says; got 1 other value, the first in row 1"),
         "missing": (("missing.csv", "out.csv"), "column `sex`: must hold no missing values; got 1"),
         "a column too few": (("column.csv", "out.csv"), "column `degree`: must be in `in`"),
         "a column too many": (("more.csv", "out.csv"), "`in` must hold columns that the plan"),

@@ -573,6 +573,10 @@ def test_the_nearest_name_is_suggested() -> None:
         ("sexx", lambda: plan.protect({"sexx": ["F"]})),
         ("attributes", lambda: sv.Plan.from_json('{"version": 1, "atributes": []}')),
         ("age", lambda: sv.Plan.for_frame({"a": ["x", "y"], "age": int}, beta=0.6, keep=["agee"])),
+        ("sex", lambda: plan.collector("sx")),
+        ("sex", lambda: plan.collector("sex").add({"sx": "F"})),
+        ("sex", lambda: sv.Release({"sex": ["F"]}, plan).estimate("sx")),
+        ("mle", lambda: plan.collector("sex").estimate(method="mel")),  # type: ignore[arg-type]
     ]
     for name, call in wrong:
         with pytest.raises((ValueError, TypeError), match=f"did you mean {name}\\?$"):
