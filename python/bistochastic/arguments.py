@@ -112,7 +112,8 @@ def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Arra
     plain = array(name, must, given, by_code=by_code)
     if plain.dtype.kind == "O":
         flat = [_core.as_real(name, must, item) for item in plain.ravel().tolist()]
-        return np.array(flat, dtype=np.float64).reshape(plain.shape)
+        found = np.array(flat, dtype=np.float64).reshape(plain.shape)
+        return _finite_stays(name, plain, found)
     if plain.dtype.kind not in "fiu":
         raise RefusedType(name, must, f"dtype {plain.dtype}" if plain.ndim else _type(given))
     return doubles(name, plain)
@@ -122,7 +123,11 @@ def doubles(name: str, plain: np.ndarray) -> Array:
     """Convert NumPy numbers to the nearest doubles; a finite number must stay finite."""
     with np.errstate(over="ignore"):
         found = plain.astype(np.float64)
-    if plain.dtype.itemsize > 8 and not np.array_equal(np.isinf(found), np.isinf(plain)):
+    return _finite_stays(name, plain, found) if plain.dtype.itemsize > 8 else found
+
+
+def _finite_stays(name: str, plain: np.ndarray, found: Array) -> Array:
+    if (np.isinf(found) & (found != plain)).any():
         raise Refused(name, "hold numbers below 2^1024", "a larger one")
     return found
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import numpy as np
@@ -116,7 +116,7 @@ def _matrix(family: str, pairs: Sequence[tuple[str, str]], costs: Any = None) ->
             raise Refused(shown(typed), "be given once", "it twice")
         else:
             given[name] = _value(name, text)
-    maker = getattr(bs, family, bs.build) if family in bs.__all__ else bs.build
+    maker = getattr(bs, family, bs.build) if family in get_args(bs.backend.Family) else bs.build
     if costs is not None and "cost" in signature(maker).parameters:
         given["cost"] = costs
     return bs.build(family, **given)

@@ -266,6 +266,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "family": lambda s: repr(s.rng.choice([n for n in bs.__all__ if n.islower()] + ["product"])),
     **dict.fromkeys(("other", "anything", "matrix"), lambda s: s.matrix()),
     "codes": codes,
+    "out": lambda s: s.rng.choice(["None", f"np.empty({s.records}, int)", "np.empty(2, 'i1')"]),
     "code": lambda s: s.code() if s.rng.random() < 0.9 else str(values.SECRET_CODES[0]),
     "key": lambda s: s.rng.choice(
         [f"bs.Key.insecure({s.rng.randrange(99)})", f"bs.Key.from_bytes({values.SECRET_KEY!r})"]
