@@ -205,6 +205,19 @@ def one_of(name: str, given: object, known: Iterable[str]) -> str:
     return given
 
 
+def names_of(name: str, given: object, known: Iterable[str], more: str = "") -> list[str]:
+    """List strings, each of them one of the known ones; a single one may stand alone."""
+    listed = tuple(known)
+    must = f"hold names out of {', '.join(listed)}{more}"
+    found = [given] if isinstance(given, str) else items(name, must, given, unordered=True)
+    for each in found or [None]:
+        if not isinstance(each, str):
+            raise RefusedType(name, must, _type(each) if found else "none")
+        if each not in listed:
+            raise Refused(name, must, f"{each!r}{meant(each, listed)}")
+    return found
+
+
 def meant(given: str, known: Iterable[str]) -> str:
     """Ask whether the nearest of the known names is meant; nothing if none is near."""
     from difflib import get_close_matches

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from bistochastic import _core, measures
-from bistochastic.arguments import items
+from bistochastic import _core, arguments, measures
+from bistochastic.arguments import items, names_of
 from bistochastic.errors import OutOfReachError, Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA, build
@@ -268,85 +269,66 @@ def tradeoff(
     """
     many = _core.as_whole("size", size, 2)
     count = _core.as_whole("records", records, 1)
-    made = makers(families)
-    asked = numbers("betas", betas, BETAS, 1.0)
+    asked = list(product(_makers(families).items(), _betas(betas)))
     found = []
     with watched("comparing", progress) as tell:
-        for point in points(made, many, asked, count):
-            found.append(point)
+        for (family, make), beta in asked:
+            found.append(_point(family, make, many, beta, count))
             if tell is not None:
-                tell(len(found) / (len(made) * len(asked)))
+                tell(len(found) / len(asked))
     return Tradeoff(found)
 
 
-def points(
-    made: Mapping[str, Make], size: int, betas: list[float], records: int
-) -> Iterator[Point]:
-    """Make a point for each family and requested number."""
-    for family, make in made.items():
-        for beta in betas:
-            try:
-                matrix = make(size, beta)
-            except OutOfReachError as end:
-                if end.most is None:
-                    raise
-                yield Point(family, beta, most=end.most, note=str(end))
-                continue
-            if not isinstance(matrix, Matrix):
-                must = "hold functions that return a matrix"
-                raise RefusedType("families", must, type(matrix).__name__)
-            error, note = None, ""
-            try:
-                error = mean_standard_error(matrix, records)
-                if error is None:
-                    note = "not computed: too large, or too close to singular"
-            except SingularMatrixError:
-                note = "singular: single shares cannot be estimated"
-            stated = matrix.beta, matrix.truthfulness, matrix.epsilon
-            far = measures.mean_distance(matrix)
-            own = matrix.efficiency
-            least = None if matrix.padding else measures.least_epsilon(matrix.beta, matrix.size)
-            yield Point(family, beta, *stated, error, None, note, far, own, least)
+def _point(family: str, make: Make, size: int, beta: float, records: int) -> Point:
+    try:
+        matrix = make(size, beta)
+    except OutOfReachError as end:
+        if end.most is None:
+            raise
+        return Point(family, beta, most=end.most, note=str(end))
+    if not isinstance(matrix, Matrix):
+        raise RefusedType("families", "hold functions that return a matrix", type(matrix).__name__)
+    error, note = None, ""
+    try:
+        error = mean_standard_error(matrix, records)
+        if error is None:
+            note = "not computed: too large, or too close to singular"
+    except SingularMatrixError:
+        note = "singular: single shares cannot be estimated"
+    stated = matrix.beta, matrix.truthfulness, matrix.epsilon
+    far, own = measures.mean_distance(matrix), matrix.efficiency
+    least = None if matrix.padding else measures.least_epsilon(matrix.beta, matrix.size)
+    return Point(family, beta, *stated, error, None, note, far, own, least)
 
 
-def makers(families: object) -> dict[str, Make]:
+def _makers(families: object) -> dict[str, Make]:
     """Labels, and functions that make a matrix from a size and a beta."""
-    if isinstance(families, str):
-        families = [families]
-    if hasattr(families, "items"):
-        made = dict(families.items())
-        for make in made.values():
-            if not callable(make):
-                must = "map labels to functions of a size and a beta"
-                raise RefusedType("families", must, type(make).__name__)
-    else:
-        must = f"hold names out of {', '.join(BY_BETA)}, or be a mapping"
-        names = items("families", must, families, unordered=True)
-        for name in names:
-            if not isinstance(name, str) or name not in BY_BETA:
-                got = repr(name) if isinstance(name, str) else type(name).__name__
-                raise Refused("families", must, got)
-        made = {name: by_name(name, "beta") for name in names}
+    if not hasattr(families, "items"):
+        names = names_of("families", families, BY_BETA, ", or be a mapping")
+        return {name: _by_beta(name) for name in names}
+    made = dict(families.items())
+    for make in made.values():
+        if not callable(make):
+            must = "map labels to functions of a size and a beta"
+            raise RefusedType("families", must, type(make).__name__)
     if not made:
         raise Refused("families", "hold at least one", "none")
     return made
 
 
-def by_name(name: str, parameter: str) -> Make:
-    """Return a function that makes a matrix of a family from a size and another parameter."""
-    return lambda size, x: build(name, size=size, **{parameter: x})
+def _by_beta(family: str) -> Make:
+    return lambda size, beta: build(family, size=size, beta=beta)
 
 
-def numbers(name: str, given: object, default: Iterable[float], most: float) -> list[float]:
-    """Read finite numbers from 0 to ``most``, in rising order."""
-    must = "hold numbers of at least 0" if most == math.inf else "hold numbers from 0 to 1"
+def _betas(given: object) -> list[float]:
+    """Read the requested betas, in rising order."""
+    must = "hold numbers from 0 to 1"
     if isinstance(given, str):
-        raise RefusedType(name, must, "str")
-    listed = default if given is None else items(name, must, given, unordered=True)
-    found = sorted(_core.as_real(name, must, x) for x in listed)
-    for x in found:
-        if not (0 <= x <= most and x < math.inf):
-            raise Refused(name, must, f"{x:g}")
+        raise RefusedType("betas", must, "str")
+    found = sorted(
+        arguments.real("betas", must, x, lambda x: 0 <= x <= 1)
+        for x in items("betas", must, BETAS if given is None else given, unordered=True)
+    )
     if not found:
-        raise Refused(name, must, "none")
+        raise Refused("betas", must, "none")
     return found

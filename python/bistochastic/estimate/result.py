@@ -158,13 +158,6 @@ class Estimate(Compared, Shown):
         return intervals.scatter(self._law, self.reports, self._unbiased)
 
     @cached
-    def _variance(self) -> Array:
-        """The variances that count: in a fixed population only the part of randomization."""
-        if self.population == "fixed":
-            return intervals.within_population(self._scatter, self._unbiased)
-        return self._scatter
-
-    @cached
     def standard_errors(self) -> Array:
         """The standard error of each proportion under ``inverse``: the root of its variance.
 
@@ -185,7 +178,10 @@ class Estimate(Compared, Shown):
             return np.asarray(np.sqrt(self._linear.variance))
         if self._per_record == math.inf:
             return np.full(self._law.size, math.inf)
-        return np.sqrt(self._variance * self._per_record)
+        spread = self._scatter
+        if self.population == "fixed":
+            spread = intervals.within_population(spread, self._unbiased)
+        return np.sqrt(spread * self._per_record)
 
     @property
     def _per_record(self) -> float:
