@@ -38,11 +38,6 @@ class Comparison(Shown):
         """The matrices compared, in order."""
         return tuple(profile.matrix for profile in self.profiles)
 
-    @property
-    def header(self) -> list[str]:
-        """The first row of the table: the word ``Measure``, then the families in order."""
-        return ["Measure", *(matrix.family for matrix in self.matrices)]
-
     def rows(self) -> list[list[str]]:
         """List one row of strings per measure; a bound ends in a star."""
         rows = [["size", *(str(matrix.size) for matrix in self.matrices)]]
@@ -71,7 +66,8 @@ class Comparison(Shown):
         said = [("bound", "* a bound"), ("not computed", "- not computed")]
         legend = "; ".join(text for status, text in said if status in seen)
         below = "\n".join(line for line in (self._best(), legend) if line)
-        return table(self.header, self.rows()) + (f"\n\n{below}" if below else "")
+        header = ["Measure", *(matrix.family for matrix in self.matrices)]
+        return table(header, self.rows()) + (f"\n\n{below}" if below else "")
 
 
 def _error(matrix: Matrix) -> float:

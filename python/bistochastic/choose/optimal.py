@@ -73,20 +73,14 @@ def optimal(
     return _on_grid(costs, asked, *_solved(costs, asked))
 
 
-def _installed() -> None:
+def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
+    """Return entries and a lower bound of the cost; perfect secrecy and 0 without a solution."""
     try:
-        import clarabel  # noqa: F401
-        import scipy.sparse  # noqa: F401
+        import clarabel
+        from scipy import sparse
     except ImportError as error:
         must = "`optimal` must have clarabel and scipy installed"
         raise ImportError(f"{must}; got no {error.name}: bistochastic[optimal]") from None
-
-
-def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
-    """Return entries and a lower bound of the cost; perfect secrecy and 0 without a solution."""
-    _installed()
-    import clarabel
-    from scipy import sparse
 
     r = len(cost)
     n, logs = r * r, math.log(r)

@@ -14,15 +14,7 @@ from bistochastic.errors import Refused
 from bistochastic.matrix import Matrix
 from bistochastic.measures.bits import SLACK, entropy
 from bistochastic.measures.survey import TABLE
-from bistochastic.structure import (
-    Kron,
-    Mixture,
-    Product,
-    Stochastic,
-    by_parts,
-    composition,
-    wide_factors,
-)
+from bistochastic.structure import Kron, Mixture, Product, Stochastic, composition
 
 # Size up to which a product is written out for one column.
 _PRODUCT = 512
@@ -30,7 +22,7 @@ _PRODUCT = 512
 
 def column(matrix: Matrix, v: int) -> Array:
     """Column ``v`` as doubles, by the structure of the matrix."""
-    return by_parts(matrix, lambda part, found: _column(part, v, found))
+    return structure.by_parts(matrix, lambda part, found: _column(part, v, found))
 
 
 def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
@@ -38,7 +30,7 @@ def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
         case Kron() as kron:
             joint = np.ones(1)
             place = matrix.size
-            for factor in wide_factors(kron):
+            for factor in structure.wide_factors(kron):
                 place //= factor.size
                 joint = np.multiply.outer(joint, column(factor, v // place % factor.size))
             return joint.reshape(-1)

@@ -281,7 +281,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "population": _of("'sampled'", "'fixed'"),
     "classes": _of("True", "False", "np.True_"),
     **dict.fromkeys((
-        "simultaneous", "full", "raw", "wide", "redraw", "rerandomize_numeric", "shuffle",
+        "simultaneous", "full", "raw", "redraw", "rerandomize_numeric", "shuffle",
         "categories_from_data", "allow_shift", "allow_invertible", "back", "guarantee.joint",
         "always_valid",
     ), _of("True", "False")),
@@ -426,7 +426,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "replicate_scale": _of("0.5", "None"),
     "gap": _of("1e-3", "0.1", "None"),
     "seconds": _of("0.1", "1", "None"),
-    "to_columns.value": _of("'frequency'", "'count'", "'low'"),
     "estimate.estimate": lambda s: f"{s.matrix()}.estimate(counts={counts(s)})",
     "batch_function.key": _of("bs.KeySource.file(path('key'))", "bs.Key.insecure(1)", "None"),
     "on.key": _of("bs.KeySource.file(path('key'))"),
