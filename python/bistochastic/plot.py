@@ -25,7 +25,7 @@ from bistochastic.choose.compare import tradeoff as points_of
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Estimate
 from bistochastic.families import BY_BETA
-from bistochastic.formatting import down, spoken
+from bistochastic.formatting import down
 from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]], *, own: b
     if log:
         ax.set_yscale("log")
     for i, (family, every) in enumerate(curves.items()):
-        label = family if own else spoken(family)
+        label = family if own else family.replace("k_", "k-").replace("_", " ")
         ends = next((point.most for point in every if point.most is not None), None)
         if ends is not None:
             label += f" (beta to {down(ends, _DIGITS)})"

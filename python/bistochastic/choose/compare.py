@@ -15,7 +15,7 @@ from bistochastic.arguments import items, names_of
 from bistochastic.errors import OutOfReachError, Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA, build
-from bistochastic.formatting import Shown, down, shown, table, up
+from bistochastic.formatting import Shown, down, table, up
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Profile
 from bistochastic.progress import Progress, watched
@@ -121,7 +121,7 @@ Make = Callable[[int, float], Matrix]
 BETAS = tuple(step / 20 for step in range(1, 20))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Point(Shown):
     """The matrix of one family at one requested beta, or the reason why there is none.
 
@@ -137,7 +137,7 @@ class Point(Shown):
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
     'singular: single shares cannot be estimated'
     >>> bs.tradeoff(12, families=["randomized_response"], betas=[0.5])[0]
-    <Point randomized_response: beta 0.5, epsilon 3.375, least epsilon 3.3749, truthfulness ...>
+    Point(family='randomized_response', asked=0.5, beta=0.5..., truthfulness=0.7265..., ...)
     """
 
     family: str
@@ -151,17 +151,6 @@ class Point(Shown):
     expected_cost: float | None = None
     efficiency: float | None = None
     least_epsilon: float | None = None
-
-    def _facts(self) -> list[tuple[str, str]]:
-        if self.beta is None:
-            most = [] if self.most is None else [("largest beta", down(self.most))]
-            return [("asked beta", f"{self.asked:g}"), *most]
-        known = [(name, getattr(self, name)) for name in _MEASURES]
-        return [(name.replace("_", " "), _cell(name, x)) for name, x in known if x is not None]
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{name} {text}" for name, text in self._facts())
-        return f"<Point {shown(self.family)}: {said}{'; ' * bool(self.note)}{self.note}>"
 
 
 def _cell(name: str, x: float) -> str:
