@@ -3,6 +3,7 @@
 Imports NumPy, so the package itself imports this file only when it is needed.
 """
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Reversible, Set
 from typing import Any, Protocol, TypeVar
@@ -85,12 +86,30 @@ def lost(plain: np.ndarray) -> NDArray[np.bool_]:
     return np.broadcast_to(np.asarray(flat, dtype=bool), plain.size).reshape(plain.shape)
 
 
+def _first(wrong: NDArray[np.bool_]) -> str:
+    first = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    return f"position {first[0]}" if len(first) == 1 else str(tuple(map(int, first)))
+
+
 def refuse(name: str, what: str, wrong: NDArray[np.bool_]) -> None:
     """Reject values that are wrong, by their number and the position of the first."""
     if wrong.any():
-        first = np.unravel_index(int(wrong.argmax()), wrong.shape)
-        at = f"position {first[0]}" if len(first) == 1 else str(tuple(map(int, first)))
-        raise Refused(name, f"hold no {what}", f"{int(wrong.sum())}, the first at {at}")
+        raise Refused(name, f"hold no {what}", f"{int(wrong.sum())}, the first at {_first(wrong)}")
+
+
+def refuse_faults(name: str, must: str, numbers: Array, *, infinite: bool = False) -> None:
+    """Reject numbers that are NaN, negative or, unless that is allowed, infinite."""
+    wrong = ~(numbers >= 0) | (np.isinf(numbers) & (not infinite))
+    if wrong.any():
+        number = float(numbers[wrong][0])
+        what = (
+            "NaN"
+            if math.isnan(number)
+            else "a negative number"
+            if number < 0
+            else "an infinite number"
+        )
+        raise Refused(name, must, f"{what} at {_first(wrong)}")
 
 
 def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
@@ -167,13 +186,6 @@ def between(name: str, given: object) -> float:
 def positive(name: str, given: object, most: float = sys.float_info.max) -> float:
     """Read a positive number, finite unless ``most`` is infinite."""
     return real(name, "be a positive number", given, lambda x: 0 < x <= most)
-
-
-def fault(number: float) -> str:
-    """Say what is wrong with a number that should be finite and not negative."""
-    if np.isnan(number):
-        return "NaN"
-    return "a negative number" if number < 0 else "an infinite number"
 
 
 def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[Any]:

@@ -61,10 +61,7 @@ def optimal(
     costs = arguments.floats("cost", must, cost)
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or not costs.size:
         raise Refused("cost", must, f"shape {costs.shape}")
-    wrong = ~((costs >= 0) & np.isfinite(costs))
-    if wrong.any():
-        u, v = np.argwhere(wrong)[0].tolist()
-        raise Refused("cost", must, f"{arguments.fault(costs[u, v])} at {u}, {v}")
+    arguments.refuse_faults("cost", must, costs)
     given = {"beta": beta, "epsilon": epsilon, "row_beta": row_beta, "column_beta": column_beta}
     asked = {name: arguments.limit(name, x) for name, x in given.items() if x is not None}
     if not asked:

@@ -142,10 +142,7 @@ def _of_counts(matrix: Stochastic, counts: object) -> Array:
         raise Refused("counts", f"{must}, of shape {wanted}", f"shape {numbers.shape}")
     arguments.refuse_labels("counts", counts)
     flat = arguments.doubles("counts", numbers).reshape(-1)
-    wrong = ~((flat >= 0) & np.isfinite(flat))
-    if wrong.any():
-        at = int(wrong.argmax())
-        raise Refused("counts", must, f"{arguments.fault(flat[at])} at position {at}")
+    arguments.refuse_faults("counts", must, flat)
     if (flat % 1 > 0).any() and float(flat.sum()) < 1.5:
         raise Refused("counts", f"{must} of records", f"shares that sum to {float(flat.sum()):g}")
     return flat

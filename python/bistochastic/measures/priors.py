@@ -51,13 +51,10 @@ def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
 def distribution(name: str, size: int, given: object) -> Array:
     """Read a probability vector of ``size`` numbers, and scale its sum to 1."""
     must = f"hold {size} non-negative numbers that sum to 1"
-    numbers = arguments.floats(name, f"hold {size} non-negative numbers that sum to 1", given)
+    numbers = arguments.floats(name, must, given)
     if numbers.shape != (size,):
         raise Refused(name, must, f"shape {numbers.shape}")
-    wrong = ~(numbers >= 0) | ~np.isfinite(numbers)
-    if wrong.any():
-        at = int(wrong.argmax())
-        raise Refused(name, must, f"{arguments.fault(numbers[at])} at position {at}")
+    arguments.refuse_faults(name, must, numbers)
     total = math.fsum(numbers)
     if not abs(total - 1) <= 1e-9:
         raise Refused(name, must, f"a sum of {total:.10g}")
