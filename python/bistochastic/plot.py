@@ -77,8 +77,6 @@ def heatmap(
     if n > _MOST:
         raise Refused("matrix", f"have at most {_MOST} categories for a heat map", n)
     log, must = one_of("scale", scale, ("linear", "log")) == "log", f"hold {n} names"
-    if isinstance(categories, str):
-        raise RefusedType("categories", must, "str")
     listed = range(n) if categories is None else items("categories", must, categories)
     if len(listed) != n:
         raise Refused("categories", must, len(listed))

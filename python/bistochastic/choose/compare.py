@@ -308,8 +308,6 @@ def _by_beta(family: str) -> Make:
 def _betas(given: object) -> list[float]:
     """Read the requested betas, in rising order."""
     must = "hold numbers from 0 to 1"
-    if isinstance(given, str):
-        raise RefusedType("betas", must, "str")
     found = sorted(
         arguments.real("betas", must, x, lambda x: 0 <= x <= 1)
         for x in items("betas", must, BETAS if given is None else given, unordered=True)
