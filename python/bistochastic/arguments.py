@@ -200,7 +200,8 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
         if unordered:
             return sorted(given, key=lambda item: (_type(item), str(item)))
         raise RefusedType(name, f"{must}, in an order", _type(given))
-    # A string is one thing, a lazy frame has only __getitem__, an array without an axis only __iter__.
+    # A string is one thing; a lazy frame has only __getitem__, and an array without an axis only
+    # __iter__.
     several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
     if several and getattr(given, "ndim", True):
         return list(given)
