@@ -78,7 +78,8 @@ def table(path: Path) -> str:
     before = float(np.corrcoef(wages, taxes)[0, 1])
     lines = [
         f"{n} people, total income (PTOTVAL) and federal tax (FEDTAX), whose correlation is "
-        f"{before:.3f}. Every choice preserves means, sums and histograms of a column exactly.",
+        f"{before:.3f}. Every choice preserves means,",
+        "sums and histograms of a column exactly.",
         "",
         "| on ranks | beta | mean move | do not move | median change of income | correlation with "
         "the original | of income and tax | identified | identified, knowing a neighbour |",

@@ -1,7 +1,7 @@
 """What every bench needs: the fastest of several runs, peers in an environment of their own, pages.
 
 What is published is stored as JSON in ``benches/stored``, and pages have tables written from there
-between two comments, so that a test can compare them.
+between two comments, and a test compares them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import platform
 import re
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +38,32 @@ def best(call: Callable[[], object], repeats: int = 5) -> float:
     return min(times)
 
 
-def peer(needs: list[str], script: str, *arguments: str) -> tuple[Any, str]:
-    """What a script prints in the peers' environment, as JSON; or None, and why it was left out."""
+def warn_if_busy() -> None:
+    """Say so if other programs run: what is measured now is not worth publishing."""
+    if hasattr(os, "getloadavg") and (load := os.getloadavg()[0]) > 1:
+        text = f"the load is {load:.1f}: if other programs run, measure again when they have ended"
+        print(text, flush=True)
+
+
+def in_peers(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the peers' environment."""
     python = PEERS / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-    install = [str(python), "-m", "pip", "install", "--quiet", "numpy", *needs]
-    done = subprocess.run(install, capture_output=True, text=True)
+    return subprocess.run([str(python), *words], capture_output=True, text=True)
+
+
+@cache
+def install(*needs: str) -> subprocess.CompletedProcess[str]:
+    """Install peers, once."""
+    return in_peers("-m", "pip", "install", "--quiet", "numpy", *needs)
+
+
+def peer(needs: list[str], script: str, *arguments: str) -> tuple[Any, str]:
+    """What a script prints in the peers' environment, as JSON; or None, and why it was left out."""
+    done = install(*needs)
     if done.returncode == 0:
-        done = subprocess.run(
-            [str(python), "-c", script, *arguments], capture_output=True, text=True
-        )
+        done = in_peers("-c", script, *arguments)
     if done.returncode != 0:
         return None, (done.stderr.strip().splitlines() or ["no reason given"])[-1][:150]
     return json.loads(done.stdout.splitlines()[-1]), ""
@@ -63,7 +80,13 @@ def stamp(*peers: str) -> dict[str, str]:
     where = f"{name[1].strip() if name else platform.machine()}, {os.cpu_count()} cores"
     when = datetime.date.today().strftime("%-d %B %Y")
     said = ", ".join(f"{package} {version}" for package, version in given.items())
-    return {"measured": f"Measured on {when}: {where}; Python {platform.python_version()}, {said}."}
+    text = f"Measured on {when}: {where}; Python {platform.python_version()}, {said}."
+    return {"measured": textwrap.fill(text, 120, break_on_hyphens=False)}
+
+
+def digits(number: float) -> str:
+    """Write a number in three digits."""
+    return f"{float(f'{number:.3g}'):,.10g}"
 
 
 def store(name: str, found: dict[str, Any]) -> None:

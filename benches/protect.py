@@ -41,7 +41,7 @@ import sys, time
 import pandas, pyarrow.parquet
 from bistochastic_survey.cli import main
 from bistochastic_survey.files import protect
-from bistochastic_survey.release import batches
+from bistochastic_survey.release import run
 begin = time.perf_counter()
 main(sys.argv[1:], standalone_mode=False)
 print(time.perf_counter() - begin)

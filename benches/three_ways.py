@@ -76,7 +76,8 @@ def row(name: str, attributes: list[Any], data: pd.DataFrame) -> list[str]:
             for saves, rows in data.groupby("saves")[INCOME]
         ]
         if binned:
-            middles = {a.column: a.bins.midpoints for a in attributes}
+            breaks = {a.column: np.asarray(a.breaks, np.float64) for a in attributes}
+            middles = {name: (ends[1:] + ends[:-1]) / 2 for name, ends in breaks.items()}
             both = [INCOME, TAX]
             related = (
                 sv.Release(out, plan)

@@ -27,7 +27,7 @@ import pyreadstat
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey.files.protect import protect_file
-from bistochastic_survey.release.options import Options
+from bistochastic_survey.release.run import Options
 from common import best
 
 SMALL = os.environ.get("BISTOCHASTIC_BENCH") == "small"
@@ -92,13 +92,13 @@ def statistical() -> None:
         name: {i: f"level {i}" for i in range(1, SIZE + 1)} for name in names
     }
     with tempfile.TemporaryDirectory() as folder:
-        source, out = Path(folder) / "in.sav", Path(folder) / "out.sav"
+        source, out = Path(folder) / "in.sav", Path(folder) / "out.parquet"
         pyreadstat.write_sav(frame, source, variable_value_labels=labels)
         plan = sv.Plan.for_frame(source, beta=0.6)
 
         def alone() -> None:
             read, _meta = pyreadstat.read_sav(source, output_format="polars")
-            pyreadstat.write_sav(read, out, variable_value_labels=labels)
+            read.write_parquet(out)
 
         def own() -> None:
             protect_file(plan, source, out, Path(folder) / "c.json", Options.of(plan))

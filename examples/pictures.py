@@ -25,7 +25,7 @@ def start() -> Figure:
     m = bs.randomized_response(4, epsilon=1)
     bs.plot.heatmap(m, categories=names, axes=left)
     people = np.array([names.index(each) for each in sv.titanic()["class"]])
-    # A key that anyone can guess, so that the picture stays the same.
+    # A key that anyone can guess, and the picture stays the same.
     reported = m.randomize(people, key=bs.Key.insecure(1), stream="class", start=0)
     bs.plot.estimate(m.estimate(reported, categories=names), axes=right)
     true = np.bincount(people) / len(people)

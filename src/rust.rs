@@ -5,7 +5,7 @@ use crate::birkhoff::{self, Decomposition, Options};
 use crate::draw::code::Code;
 use crate::draw::derive::Label;
 use crate::draw::key::Key;
-use crate::draw::randomize::{Addresses, randomize, refuse};
+use crate::draw::randomize::{Addresses, randomize};
 use crate::error::{Error, Result};
 use crate::law::parameters::Value;
 use crate::law::{self, Matrix};
@@ -133,10 +133,7 @@ impl Matrix {
         first: Rows,
     ) -> Result<()> {
         let (labels, rows) = (Label::stream(name), Addresses::Rows(first.0));
-        done(|| {
-            let drawn = randomize(self, key, &labels, None, codes, rows, pool::threads());
-            drawn.map_err(|refused| refuse(refused, 0, self.truths()))
-        })
+        done(|| randomize(self, key, &labels, None, codes, rows, pool::threads()))
     }
 
     /// The matrix as a weighted sum of permutations, exactly (Birkhoff's theorem).

@@ -15,7 +15,7 @@ import bistochastic as bs
 from bistochastic import _core
 
 ROWS = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]
-MUST = r"`matrices` must be nested at most 16 deep, with at most 128 matrices in all; got "
+MUST = r"`matrices` must be nested at most 16 deep, with at most 1024 matrices in all; got "
 
 
 def squares(m: bs.Matrix, times: int) -> bs.Matrix:
@@ -40,6 +40,7 @@ SHARED: dict[str, Callable[[], bs.Matrix]] = {
     "squares": lambda: squares(bs.circulant([3, 2, 1]), 6),
     "squares on the grid": lambda: squares(bs.dense(np.array(ROWS)), 6),
     "squares too large to write down": lambda: squares(bs.tridiagonal(0.3, size=2000), 5),
+    "as many squares as can be": lambda: squares(bs.dense(np.array(ROWS)), 9),
     "krons with a factor": lambda: bs.kron(bs.dense(np.array(ROWS)), krons(bs.uniform(1), 5)),
     "mixtures": lambda: mixtures(bs.dense(np.array(ROWS)), 3),
     "mixtures of large ones": lambda: mixtures(bs.tridiagonal(0.3, size=3000), 3),
@@ -69,14 +70,15 @@ def test_deeper_nesting_is_refused() -> None:
 
 
 def test_more_matrices_are_refused() -> None:
-    m = squares(bs.circulant([3, 2, 1]), 6)
-    assert _core.parts_in(m) == 127
-    with pytest.raises(ValueError, match=MUST + "255 matrices$"):
+    m = squares(bs.circulant([3, 2, 1]), 9)
+    assert _core.parts_in(m) == 1023
+    with pytest.raises(ValueError, match=MUST + "2047 matrices$"):
         m @ m
-    each = [bs.uniform(2)] * 127
+    each = [bs.uniform(2)] * 1023
     assert bs.kron(*each[:50]).beta == 1
-    with pytest.raises(ValueError, match=MUST + "129 matrices$"):
-        bs.mix([*each, bs.uniform(2)], weights=[Fraction(1, 128)] * 128)
+    assert bs.mix(each, weights=[Fraction(1, 1023)] * 1023).beta == 1
+    with pytest.raises(ValueError, match=MUST + "1025 matrices$"):
+        bs.mix([*each, bs.uniform(2)], weights=[Fraction(1, 1024)] * 1024)
 
 
 def test_rows_of_powers_are_exact() -> None:

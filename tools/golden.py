@@ -15,13 +15,14 @@ from typing import Any, Final
 import numpy as np
 
 HERE = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(HERE / "tests"), str(HERE / "survey" / "tests")]
+sys.path[:0] = [str(HERE), str(HERE / "tests"), str(HERE / "survey" / "tests")]
 
 import bistochastic as bs  # noqa: E402
 import bistochastic_survey as sv  # noqa: E402
 import cases  # noqa: E402
 import frozen  # noqa: E402
 import frozen_plans  # noqa: E402
+from tools.vectors import quarters  # noqa: E402
 
 RR: Final = "randomized_response"
 LARGE = 2**24 + 3
@@ -196,10 +197,8 @@ def plans() -> dict[str, tuple[sv.Plan, dict[str, tuple[int, dict[str, Any]]]]]:
             sv.Binned("rent", [0, 250, 500.5, 1000], "geometric", epsilon=2, output="midpoint"),
             sv.Binned("height", [0.5, 1, 2], RR, epsilon=1, open=("low", "high"),
                       missing="category"),
-            sv.Binned("wage", width=25, low=0, high=100, family="geometric", epsilon=1, top=99,
-                      missing="keep"),
-            sv.Binned("moved", width="quarter", low="2019-10-01", high="2022-01-01",
-                      family="geometric", epsilon=1),
+            sv.Binned("wage", range(0, 101, 25), "geometric", epsilon=1, top=99, missing="keep"),
+            sv.Binned("moved", quarters(2019, 10, first=3), "geometric", epsilon=1),
         ],
         name="binned", drop=["person", "home"],
     )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -151,6 +152,11 @@ def answers(matrix: bs.Matrix) -> dict[str, Any]:
     return found
 
 
+def quarters(year: int, many: int, first: int = 0) -> list[date]:
+    """The first days of quarters, from a quarter of this year on."""
+    return [date(year + i // 4, 1 + i % 4 * 3, 1) for i in range(first, first + many)]
+
+
 def plans() -> list[sv.Plan]:
     """Plans with everything that a client plan can hold."""
     laws = {"north": bs.uniform(2), "south": bs.randomized_response(2, beta=0.5)}
@@ -182,8 +188,7 @@ def plans() -> list[sv.Plan]:
                                recode={"low": 1, "mid": 2, "high": 3}),
                 sv.Categorical("kids", [0, 1, 2], response, epsilon=1, missing="keep",
                                recode={3: 2, 9: None}),
-                sv.Binned("born", family="geometric", epsilon=1, width="quarter",
-                          low="1999-01-01", high="2001-01-01"),
+                sv.Binned("born", quarters(1999, 9), "geometric", epsilon=1),
                 sv.Binned("moved", ["2020-01-01", "2020-02-29", "2021-01-01"], response, epsilon=1,
                           output="midpoint", bottom="2020-01-10"),
                 sv.Binned("left", ["2020-02-29", "2021-01-01"], response, epsilon=1,

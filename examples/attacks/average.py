@@ -1,8 +1,8 @@
-"""Averages with a public matrix: whoever can solve equations has the incomes back.
+"""Averages with a public matrix: anyone who can solve equations computes the incomes again.
 
 Multiplying a column by a bistochastic matrix looks like blurring, and every published number is an
 average. But the matrix is public and nothing is random. ``m.average`` refuses all matrices but
-those of classes, whose members no one can tell apart; ``examples/averages_undone.py`` shows more.
+those of classes, which publish one mean per class; ``examples/averages_undone.py`` shows more.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""A column next to it gives it away: the region says what the noise was to hide.
+"""An unprotected column shows what the noise was to hide: the region reveals the language.
 
 Nine of ten people in a region speak its language. Language is protected at epsilon 1, the region is
-kept as it is. No epsilon covers that: ``sv.audit`` attacks a release with its original before it is
-published, and finds the column. The cure is to protect both, together, or to drop the region.
+published unchanged. No epsilon covers that. ``sv.audit`` attacks a release with its original before
+it is published, and finds the column. Protect both columns together, or drop the region.
 """
 
 import numpy as np

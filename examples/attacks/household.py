@@ -1,4 +1,4 @@
-"""A household shares its value: several reported values of one truth are one strong report.
+"""A household shares its value: five weak reported values of one true value are a strong one.
 
 Each member of a household of five answers for the same religion, and each answer is randomized by
 itself. Epsilons add up, so the majority of the five is right far more often than the plan promises.

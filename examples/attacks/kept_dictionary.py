@@ -1,4 +1,4 @@
-"""A column's dictionary: the list behind the codes says who was first, and who is there at all.
+"""A column's dictionary: the list behind the codes shows who was first, and what occurs at all.
 
 Arrow and pandas store repeated strings once, in order of appearance. A tool that randomizes the
 codes and leaves the dictionary publishes the true value of the first row, and every rare value that
@@ -32,5 +32,5 @@ def protected() -> list[str]:
 
 
 if __name__ == "__main__":
-    print(f"naive: the first person has {naive()[0]}, and nobody has rabies: {naive()}")
-    print(f"release: {protected()}, as declared, whoever is in the file")
+    print(f"naive: the first person has {naive()[0]}, and no one has rabies: {naive()}")
+    print(f"release: {protected()}, as declared, for any file")

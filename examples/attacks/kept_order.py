@@ -1,7 +1,7 @@
 """Rows in their old order: neighbours vote, and the noise averages away.
 
 An office sorts its file by town and then by income class, randomizes the incomes, and publishes the
-rows as they stand. Whoever guesses that the file was sorted reads the incomes off long runs.
+rows as they are. Anyone who guesses that the file was sorted reads the incomes off long runs.
 ``shuffle=True`` is what prevents it: without, a release warns that the order reveals values.
 """
 

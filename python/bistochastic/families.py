@@ -540,7 +540,7 @@ def mix(matrices: Sequence[Matrix], *, weights: Vector) -> Matrix:
 
     Measures are exact up to size 4096, and at any size if all parts are equal. Otherwise they are
     bounds, and ``m.is_exact`` is False. Mixtures, products and Kronecker products may hold each
-    other at most 16 deep, with at most 128 matrices in all.
+    other at most 16 deep, with at most 1024 matrices in all.
 
     >>> m = bs.mix([bs.k_anonymous(4, k=2), bs.uniform(4)], weights=[0.75, 0.25])
     >>> m.row(0)

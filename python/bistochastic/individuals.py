@@ -25,6 +25,8 @@ Order: TypeAlias = "ArrayLike | Literal['rank'] | None"
 
 # Size up to which a matrix without a structure is looked at entry by entry.
 _DENSE = 4096
+# Furthest move that is counted.
+_REACH = 1 << 23
 
 
 def permute(
@@ -271,7 +273,7 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
             return _of_entries(matrix)
     n = matrix.size
     if (runs := structure.classes(matrix)) is not None:
-        _require_room(int(runs.sizes.max()))
+        _refuse_wide(int(runs.sizes.max()))
         return _of_classes(runs, n)
     if (alphas := structure.steps(matrix)) is not None:
         shares = alphas.shares()
@@ -279,12 +281,12 @@ def _moves(matrix: Matrix, found: Callable[[Matrix], Array]) -> Array:
         return np.array([moved, 1 - 2 * moved, moved])
     if (exchange := structure.swap(matrix)) is not None:
         reach, moved = abs(exchange.i - exchange.j), float((1 - exchange.keep) / n)
-        _require_room(reach)
+        _refuse_wide(reach)
         out = np.zeros(2 * reach + 1)
         out[0] = out[-1] = moved
         out[reach] += 1 - 2 * moved if reach else 1.0
         return out
-    _require_room(n)
+    _refuse_wide(n)
     if (pair := structure.two_valued(matrix)) is not None:
         return moves_of_row(np.append(pair[0], np.full(n - 1, pair[1])), n)
     if (places := structure.targets(matrix)) is not None:
@@ -305,7 +307,7 @@ def _of_axes(axes: list[tuple[int, Array]]) -> Array:
     reach = 0
     for size, moves in axes:
         reach = reach * size + len(moves) // 2
-    _require_room(reach)
+    _refuse_wide(reach)
     whole = np.ones(1)
     for size, moves in axes:
         more = len(moves) // 2
@@ -319,8 +321,9 @@ def _of_axes(axes: list[tuple[int, Array]]) -> Array:
     return whole
 
 
-def _require_room(reach: int) -> None:
-    _core.require_memory("displacement", 2, reach, 16)
+def _refuse_wide(reach: int) -> None:
+    if reach > _REACH:
+        raise Refused("matrix", f"move values by at most {_REACH} places to be measured", reach)
 
 
 def _of_classes(found: structure.ClassRuns, size: int) -> Array:

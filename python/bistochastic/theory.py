@@ -91,7 +91,7 @@ class TTransforms(Shown):
         ]
 
     def to_matrix(self) -> Matrix:
-        """Return the bistochastic matrix: the product of :meth:`matrices`, at most 33 of them."""
+        """Return the bistochastic matrix: the product of :meth:`matrices`, at most 512 of them."""
         factors = self.matrices() or [families.identity(len(self.targets))]
         # Pairs of pairs, since composites nest only so deep.
         while len(factors) > 1:

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::build;
 use crate::error::{Error, Result};
 use crate::law::parameters::Value;
-use crate::law::{Law, Matrix};
+use crate::law::{self, Law, Matrix};
 use crate::number::lattice;
 use crate::system::memory::{self, Gather};
 use crate::system::pool;
@@ -140,11 +139,15 @@ impl Counts {
 /// # Errors
 /// A size or a total that is too large.
 pub fn of(matrix: &Matrix) -> Result<Counts> {
-    let size = small_enough(matrix)?;
+    let (size, name) = (matrix.size(), matrix.name());
+    if size > MAX_SIZE {
+        let must = format!("be at most {MAX_SIZE} to decompose a {name} entry by entry");
+        return Err(Error::value("size", must, size));
+    }
+    let size = size as usize;
     if let Law::Dense { counts, total, .. } = matrix.law() {
         return Ok(Counts::from_dense(size, *total, counts));
     }
-    let name = matrix.name();
     let needed = || {
         let must = "have a common denominator below 2^63";
         Error::value("matrix", must, format!("a {name} without one"))
@@ -174,17 +177,8 @@ pub fn of(matrix: &Matrix) -> Result<Counts> {
 pub fn dense(counts: &Counts) -> Result<Matrix> {
     let cells: Arc<[i64]> = memory::shared(counts.to_dense());
     let table = Value::Table(counts.size, counts.size, Box::new(Value::Wholes(cells)));
-    let total = Value::Whole(counts.total.into());
-    build("dense", vec![("counts", table), ("total", total)])
-}
-
-fn small_enough(matrix: &Matrix) -> Result<usize> {
-    let (size, name) = (matrix.size(), matrix.name());
-    if size > MAX_SIZE {
-        let must = format!("be at most {MAX_SIZE} to decompose a {name} entry by entry");
-        return Err(Error::value("size", must, size));
-    }
-    Ok(size as usize)
+    let given = [("counts", table), ("total", counts.total.into())];
+    law::build("dense", given.map(|(n, v)| (n.to_owned(), v)).into())
 }
 
 /// The positive entries of every row, as counts out of `total`.

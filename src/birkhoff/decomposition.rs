@@ -61,11 +61,8 @@ impl Decomposition {
 
     /// The weight of term `j` as a product of fractions.
     pub(crate) fn factors_of_weight(&self, j: u128) -> Vec<(u128, u128)> {
-        let leaves = self.leaves(j);
-        leaves
-            .iter()
-            .map(|(form, j)| form.weights.ratio(*j))
-            .gather()
+        let leaves = self.leaves(j).into_iter();
+        leaves.map(|(form, j)| form.weights.ratio(j)).gather()
     }
 
     /// The same to 30 digits.
@@ -171,15 +168,6 @@ impl Decomposition {
             }
         });
         Ok(out)
-    }
-
-    /// Bytes of the smallest unsigned integers, of two at least, that hold all codes.
-    pub(crate) fn code_bytes(&self) -> usize {
-        match self.matrix.size() {
-            0..=0x1_0000 => 2,
-            0x1_0001..=0x1_0000_0000 => 4,
-            _ => 8,
-        }
     }
 
     /// What was left out, as a matrix; `None` if nothing was.

@@ -38,7 +38,8 @@ pub fn decompose(
         let mut levels: Vec<u64> = values.iter().copied().filter(|&x| x > 0).gather();
         levels.sort_unstable();
         levels.dedup();
-        let top = levels.partition_point(|&x| holds_matching(&values, size, x));
+        let matched = |level| Matching::of(size, |u, v| values[u * size + v] >= level).complete();
+        let top = levels.partition_point(|&x| matched(x));
         let Some(&largest) = levels[..top].last() else {
             break;
         };
@@ -83,14 +84,4 @@ pub fn decompose(
     }
     out.sort();
     out
-}
-
-fn holds_matching(values: &[u64], size: usize, level: u64) -> bool {
-    let mut graph = Matching::new(size);
-    for (i, &x) in values.iter().enumerate() {
-        if x >= level {
-            graph.insert(i / size, i % size);
-        }
-    }
-    graph.complete()
 }

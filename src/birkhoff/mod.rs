@@ -15,9 +15,7 @@
 //! Where to start: [`decompose`], then [`bottleneck`].
 
 use crate::error::{Error, Result};
-use crate::law::parameters::Value;
-use crate::law::{self, Law, Matrix};
-use crate::system::memory::Gather;
+use crate::law::{Law, Matrix};
 use crate::system::pool;
 use crate::system::progress::Progress;
 
@@ -153,11 +151,6 @@ pub fn decompose(
         complete: sum == counts.total,
         sum: Sum::Plain(form),
     })
-}
-
-fn build(family: &str, given: Vec<(&str, Value)>) -> Result<Matrix> {
-    let given = given.into_iter().map(|(n, v)| (n.to_owned(), v)).gather();
-    law::build(family, given)
 }
 
 /// Decompose several matrices side by side.

@@ -40,14 +40,11 @@ impl Key {
     /// The operating system has no entropy to give.
     pub fn generate() -> Result<Self> {
         let mut bytes = erase::empty();
-        match getrandom::fill(&mut bytes[..]) {
-            Ok(()) => Ok(Self::of(bytes)),
-            Err(error) => Err(Error::value(
-                "key",
-                "be drawn by the operating system",
-                format!("an error: {error}"),
-            )),
-        }
+        getrandom::fill(&mut bytes[..]).map_err(|error| {
+            let must = "be drawn by the operating system";
+            Error::value("key", must, format!("an error: {error}"))
+        })?;
+        Ok(Self::of(bytes))
     }
 
     /// The key with these bytes.

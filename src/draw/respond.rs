@@ -113,10 +113,9 @@ pub fn with_words<T>(f: impl FnOnce(&mut Words<'_>) -> T) -> Result<T> {
 /// Draw the answer of one person, as [`randomize`](crate::draw::randomize::randomize) does.
 ///
 /// # Errors
-/// A composite that takes too many draws, a code that the matrix does not have, an id outside of what ids are.
+/// A code that the matrix does not have, an id outside of what ids are.
 pub fn keyed(matrix: &Matrix, key: &Key, labels: &[Label], code: u64, id: Id<'_>) -> Result<u64> {
     let size = matrix.truths();
-    matrix.sampler().check()?;
     if code >= size {
         let must = format!("be an integer from 0 to {}", size - 1);
         return Err(Error::value("code", must, "a number outside"));

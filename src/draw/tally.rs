@@ -1,6 +1,6 @@
 //! How many rows each id has, in bounded memory (Misra and Gries).
 //!
-//! An id is 16 bytes. Some of its bits choose one of `SHARDS` tables, which count at most `COUNTERS` ids each. If an id
+//! An id is 16 bytes, a hash under a key. Some of its bits choose one of `SHARDS` tables, which count at most `COUNTERS` ids each. If an id
 //! has no counter and none is free, its row is left out, and one row of every id in the table. That sets free the
 //! counters that come to 0. So a count is never above the truth, and below it by at most the number of times that this
 //! happened in the table. Each time takes one row more than there are counters.
@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::system::stop::Paced;
@@ -52,44 +52,28 @@ fn shard_of((a, b): Id) -> usize {
     (fold(once ^ b, 0xd6e8_feb8_6659_fd93) >> (64 - SHARDS.ilog2())) as usize
 }
 
-/// Hashes with random numbers, so that no attacker can choose ids that collide.
-#[derive(Clone)]
-struct Mixing([u64; 3]);
+/// Ids are hashes under a key already, so that nobody can choose ids that collide.
+#[derive(Default)]
+struct Hashed(u64);
 
-impl Default for Mixing {
-    fn default() -> Self {
-        let random = RandomState::new();
-        Mixing(std::array::from_fn(|i| random.hash_one(i) | 1))
-    }
-}
-
-impl BuildHasher for Mixing {
-    type Hasher = Self;
-
-    fn build_hasher(&self) -> Self {
-        self.clone()
-    }
-}
-
-impl Hasher for Mixing {
+impl Hasher for Hashed {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
     }
 
     fn write_u64(&mut self, word: u64) {
-        let Mixing([state, a, b]) = self;
-        (*state, *a, *b) = (fold(*state ^ word, *a), *b, *a);
+        self.0 = self.0.rotate_left(32) ^ word;
     }
 
     fn finish(&self) -> u64 {
-        self.0[0]
+        self.0
     }
 }
 
 /// One table.
 #[derive(Default)]
 struct Shard {
-    counts: HashMap<Id, u64, Mixing>,
+    counts: HashMap<Id, u64, BuildHasherDefault<Hashed>>,
     /// How often a row of every id was left out.
     forgotten: u64,
 }
@@ -178,7 +162,6 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn id(number: u64) -> [u8; 16] {

@@ -124,7 +124,7 @@ impl Matrix {
                 exact: first.is_exact(),
             };
         }
-        let can = self.size() <= SIZE;
+        let can = self.size() <= self.largest(SIZE);
         let looked = || can.then(|| entry_by_entry(self)).flatten();
         looked().unwrap_or_else(|| bounds_of_mixture(&parts))
     }
@@ -232,11 +232,7 @@ fn bounds_of_product(pair: &[Matrix]) -> Measures {
 /// The mean of the diagonal, from whole rows of the product.
 fn trace_by_rows(product: &Matrix) -> f64 {
     let n = product.size() as usize;
-    let parts = pool::map(n, n < 64, |u| {
-        let mut row = memory::zeros(n);
-        product.fill_row(u as u64, &mut row);
-        row[u]
-    });
+    let parts = pool::map(n, n < 64, |u| product.probability(u as u64, u as u64));
     let sum = parts.into_iter().fold(Dd::ZERO, |sum, x| sum + Dd::from(x));
     sum.hi / n as f64
 }

@@ -236,7 +236,7 @@ impl Matrix {
             .law()
             .parts()
             .last()
-            .filter(|_| self.size() <= C::KEPT)?;
+            .filter(|_| self.size() <= self.largest(C::KEPT))?;
         let table = || {
             C::total_of(second)?;
             // The first row makes the tables of the parts, before going parallel.
@@ -392,17 +392,6 @@ impl Law {
     /// Row `u` of a law that is no composite, as the nearest doubles.
     fn fill_row(&self, u: u64, out: &mut [f64]) {
         match self {
-            Law::Circulant { first_row, total } => {
-                for (x, &c) in out.iter_mut().zip(&**first_row) {
-                    *x = nearest(c as u128, (*total).into());
-                }
-                out.rotate_right(u as usize);
-            }
-            Law::Classes { runs, .. } => {
-                let (start, n) = class_of(runs, u);
-                out.fill(0.0);
-                out[start as usize..(start + n) as usize].fill(1.0 / n as f64);
-            }
             Law::Dense {
                 counts,
                 total,

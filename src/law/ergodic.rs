@@ -55,45 +55,41 @@ impl Law {
 }
 
 impl Matrix {
-    /// Whether [`Matrix::is_ergodic`] was decided, or was too much to look at.
-    pub(crate) fn knows_ergodic(&self) -> bool {
-        match self.law() {
-            Law::Kron(_) => self.wide().all(Matrix::knows_ergodic),
-            Law::Mix { .. } | Law::Product(_) => self.size() <= SIZE || self.is_ergodic(),
-            _ => true,
-        }
-    }
-
-    pub(super) fn decided_ergodic(&self) -> bool {
-        let size = self.size() as usize;
+    pub(super) fn decided_ergodic(&self) -> Option<bool> {
+        let (size, small) = (self.size() as usize, self.size() <= self.largest(SIZE));
         match self.law() {
             // Powers are taken factor by factor, so all of them have to be.
-            Law::Kron(_) => self.wide().all(Matrix::is_ergodic),
+            Law::Kron(_) => {
+                let mut factors = self.wide().map(Matrix::is_ergodic);
+                factors.try_fold(true, |all, factor| Some(all & factor?))
+            }
             // One ergodic part is enough; else the union of the supports decides.
             Law::Mix { .. } => {
                 let parts = self.shares::<u128>();
                 let drawn = || parts.iter().map(|(_, part)| part);
-                drawn().any(|part| part.is_ergodic())
-                    || size <= SIZE as usize
-                        && connects(size, |u| union(size, drawn().map(|part| part.support(u))))
+                match drawn().any(|part| part.is_ergodic() == Some(true)) {
+                    true => Some(true),
+                    false => small.then(|| {
+                        connects(size, |u| union(size, drawn().map(|part| part.support(u))))
+                    }),
+                }
             }
             // A positive factor makes the product positive. Otherwise the support decides.
             Law::Product(pair) => {
                 if pair.iter().any(|part| part.epsilon().is_finite()) {
-                    return true;
+                    return Some(true);
                 }
                 if let Some(other) = self.beside_identity() {
                     return other.is_ergodic();
                 }
-                if size > SIZE as usize {
-                    return false;
-                }
-                let second: Vec<_> = (0..size).map(|w| pair[1].support(w)).gather();
-                connects(size, |u| {
-                    union(size, pair[0].support(u).into_iter().map(|w| &second[w]))
+                small.then(|| {
+                    let second: Vec<_> = (0..size).map(|w| pair[1].support(w)).gather();
+                    connects(size, |u| {
+                        union(size, pair[0].support(u).into_iter().map(|w| &second[w]))
+                    })
                 })
             }
-            plain => plain.is_ergodic(),
+            plain => Some(plain.is_ergodic()),
         }
     }
 

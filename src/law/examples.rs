@@ -38,16 +38,3 @@ pub fn table(size: usize, cells: impl IntoIterator<Item = i64>) -> Matrix {
     let array = Value::Table(size, size, Box::new(cells));
     make("dense", &[("array", array)]).unwrap()
 }
-
-/// A kron or a product.
-pub fn joined(family: &str, parts: &[Matrix]) -> Matrix {
-    make(family, &[("matrices", Value::Matrices(parts.into()))]).unwrap()
-}
-
-/// A mixture of parts with the same weight.
-pub fn mix(parts: &[Matrix]) -> Matrix {
-    let weights = vec![(1, parts.len() as i128); parts.len()];
-    let weights = ("weights", Value::Ratios(weights.into()));
-    let parts = ("matrices", Value::Matrices(parts.into()));
-    make("mix", &[parts, weights]).unwrap()
-}

@@ -234,23 +234,15 @@ impl<'a> Kernel<'a> {
                 let range = whole.fold((u128::MAX, 0), |(a, b), k| (a.min(k), b.max(k)));
                 return ratio(range);
             }
-            Some(w) if w > 0 => pool::map((w + 1).min(r), w < 256, |u| {
-                ratio(self.extremes_near_end(u, w))
-            }),
-            _ => pool::map(r.div_ceil(2), r < 128, |u| ratio(self.extremes(u))),
+            Some(w) if w > 0 => pool::map((w + 1).min(r), w < 256, |u| ratio(self.extremes(u, w))),
+            _ => pool::map(r.div_ceil(2), r < 128, |u| ratio(self.extremes(u, r))),
         };
         rows.into_iter().fold(0.0, f64::max)
     }
 
-    /// Smallest and largest count of row `u`, the same as of column `u`.
-    fn extremes(&self, u: usize) -> (u128, u128) {
-        (0..self.r())
-            .map(|v| self.count(u, v))
-            .fold((u128::MAX, 0), |(low, high), c| (low.min(c), high.max(c)))
-    }
-
-    /// The same if the kernel is constant from `w` on: entries further from the diagonal are all alike.
-    fn extremes_near_end(&self, u: usize, w: usize) -> (u128, u128) {
+    /// Smallest and largest count of row `u`, the same as of column `u`, if the kernel is constant from `w` on: entries
+    /// further from the diagonal are all alike.
+    fn extremes(&self, u: usize, w: usize) -> (u128, u128) {
         let (end, flat) = (self.r().min(u + w), 2 * self.counts[self.r()] as u128);
         let near = (0..end).map(|v| self.count(u, v));
         let far = (end < self.r()).then_some(flat);
@@ -284,7 +276,7 @@ impl<'a> Kernel<'a> {
             if bound.ln() < worst {
                 return Some(worst);
             }
-            let (low, high) = self.extremes(v);
+            let (low, high) = self.extremes(v, r);
             worst = worst.max(logarithms::log_ratio(high, low));
             if worst == f64::INFINITY {
                 return Some(worst);
@@ -444,7 +436,7 @@ mod tests {
                     assert!(kernel.with_flat_tail(w, false).hi <= want * r as f64);
                 }
                 let ratio = |(low, high)| logarithms::log_ratio(high, low);
-                let widest = (0..r).map(|u| ratio(kernel.extremes(u)));
+                let widest = (0..r).map(|u| ratio(kernel.extremes(u, r)));
                 let epsilon = widest.fold(0.0, f64::max);
                 assert_eq!(kernel.epsilon(), epsilon, "{r} {w}");
                 let few = kernel.epsilon_of_few_columns();

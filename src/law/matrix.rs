@@ -47,7 +47,7 @@ pub(crate) struct Found {
     total: Kept<Option<u128>>,
     entropy: Kept<Entropy>,
     truthfulness: Kept<f64>,
-    is_ergodic: Kept<bool>,
+    is_ergodic: Kept<Option<bool>>,
     beta: Kept<f64>,
     epsilon: Kept<f64>,
     hash: Kept<u64>,
@@ -92,7 +92,7 @@ impl Matrix {
     /// Nested too deep, or too many matrices in it.
     pub(super) fn nested(name: &'static str, law: Law, parameters: Parameters) -> Result<Self> {
         const DEPTH: usize = 16;
-        const PARTS: u64 = 128;
+        const PARTS: u64 = 1024;
         let matrix = Matrix::new(name, law, parameters);
         let got = match (matrix.inner.depth, matrix.parts()) {
             (depth, _) if depth > DEPTH => format!("{depth} levels"),
@@ -208,8 +208,8 @@ impl Matrix {
         *truthfulness.get_or_make(|| self.measured_truthfulness())
     }
 
-    /// Whether some power of the matrix is positive: irreducible and aperiodic.
-    pub(crate) fn is_ergodic(&self) -> bool {
+    /// Whether some power of the matrix is positive: irreducible and aperiodic; `None` if it is too much to look at.
+    pub(crate) fn is_ergodic(&self) -> Option<bool> {
         let is_ergodic = &self.found().is_ergodic;
         *is_ergodic.get_or_make(|| self.decided_ergodic())
     }
@@ -227,7 +227,13 @@ impl Matrix {
         fn has_product(m: &Matrix) -> bool {
             matches!(m.law(), Law::Product(_)) || m.law().parts().iter().any(has_product)
         }
-        if has_product(self) { 1024 } else { 4096 }
+        self.largest(if has_product(self) { 1024 } else { 4096 })
+    }
+
+    /// The size up to which all entries of all matrices in it are no more than those of 128 matrices of size `most`.
+    pub(super) fn largest(&self, most: u64) -> u64 {
+        const PARTS: u64 = 128;
+        (most * most * PARTS / self.parts().max(PARTS)).isqrt()
     }
 
     /// What the caller keeps with it, of one type, made at first use. Every copy of the matrix has it.

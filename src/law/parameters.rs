@@ -46,6 +46,19 @@ impl Value {
     }
 }
 
+impl From<u64> for Value {
+    fn from(n: u64) -> Self {
+        Value::Whole(n.into())
+    }
+}
+
+/// The vector itself, shared.
+impl From<&Arc<[i64]>> for Value {
+    fn from(wholes: &Arc<[i64]>) -> Self {
+        Value::Wholes(Arc::clone(wholes))
+    }
+}
+
 /// By the bits of doubles, as realised parameters hold none.
 impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -98,18 +111,12 @@ impl Arguments {
 
     /// Refuse a name that the family does not have, before anything else is said.
     pub fn known(&self, names: &[&str]) -> Result<()> {
-        match self
-            .given
-            .iter()
-            .find(|(name, _)| !names.contains(&name.as_str()))
-        {
-            None => Ok(()),
-            Some((name, _)) => Err(Error::type_(
-                name,
-                format!("be a parameter of {} ({})", self.family, names.join(", ")),
-                "a name it does not have",
-            )),
-        }
+        let unknown = |(name, _): &&(String, Value)| !names.contains(&name.as_str());
+        let Some((name, _)) = self.given.iter().find(unknown) else {
+            return Ok(());
+        };
+        let must = format!("be a parameter of {} ({})", self.family, names.join(", "));
+        Err(Error::type_(name, must, "a name it does not have"))
     }
 
     /// Add a fact to what stands in `requested`.
@@ -299,27 +306,20 @@ impl Arguments {
         if given.len() == 1 {
             return Ok(());
         }
-        let got = if given.is_empty() {
-            "none".to_owned()
-        } else {
-            given.join(" and ")
+        let got = match given[..] {
+            [] => "none".to_owned(),
+            _ => given.join(" and "),
         };
-        Err(Error::value(
-            self.family,
-            format!("be given exactly one of {}", names.join(", ")),
-            got,
-        ))
+        let must = format!("be given exactly one of {}", names.join(", "));
+        Err(Error::value(self.family, must, got))
     }
 
     /// Refuse what no one took; else what was asked for, as it stands in `requested`.
     pub fn finish(self) -> Result<Vec<(String, Value)>> {
-        match self.given.first() {
-            None => Ok(self.requested),
-            Some((name, _)) => Err(Error::type_(
-                name,
-                format!("be left out where {} are given", self.taken.join(" and ")),
-                "both",
-            )),
-        }
+        let Some((name, _)) = self.given.first() else {
+            return Ok(self.requested);
+        };
+        let must = format!("be left out where {} are given", self.taken.join(" and "));
+        Err(Error::type_(name, must, "both"))
     }
 }

@@ -57,17 +57,11 @@ registry! {
 /// # Errors
 /// An unknown family or parameter; whatever the family refuses.
 pub fn build(family: &str, given: Vec<(String, Value)>) -> Result<Matrix> {
-    let entry = REGISTRY
-        .iter()
-        .find(|entry| entry.name == family)
-        .ok_or_else(|| {
-            let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).gather();
-            Error::value(
-                "family",
-                format!("be one of {}", names.join(", ")),
-                format!("{family:?}"),
-            )
-        })?;
+    let Some(entry) = REGISTRY.iter().find(|entry| entry.name == family) else {
+        let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).gather();
+        let must = format!("be one of {}", names.join(", "));
+        return Err(Error::value("family", must, format!("{family:?}")));
+    };
     let mut arguments = Arguments::new(entry.name, given);
     arguments.known(entry.takes)?;
     let mut matrix = (entry.build)(&mut arguments)?;

@@ -8,33 +8,24 @@ use crate::law::Matrix;
 use crate::number::lattice::gcd;
 use crate::system::stop;
 
-/// What was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// Whether the probabilities are the same.
-    Same(bool),
-    /// Rows of composites need integers longer than 128 bits, which are for the caller.
-    Long,
-}
-
-/// Compare two matrices.
+/// Compare two matrices; `None` if rows of composites need integers longer than 128 bits, which are for the caller.
 ///
 /// # Errors
 /// They are too large to be compared row by row, and no difference is seen.
-pub fn same(a: &Matrix, b: &Matrix) -> Result<Found> {
+pub fn same(a: &Matrix, b: &Matrix) -> Result<Option<bool>> {
     let size = a.size();
     if size != b.size() {
-        return Ok(Found::Same(false));
+        return Ok(Some(false));
     }
     if a == b {
-        return Ok(Found::Same(true));
+        return Ok(Some(true));
     }
     let most = a.looked_at().min(b.looked_at());
     if size > most {
         let mut places = (0..most).flat_map(|v| [(0, v), (v, v)]);
         let simple = [a, b].iter().all(|m| m.law().parts().is_empty());
         if simple && places.any(|(u, v)| entries_match(a, b, u, v) == Some(false)) {
-            return Ok(Found::Same(false));
+            return Ok(Some(false));
         }
         let must = format!("have size {most} at most to be compared row by row");
         return Err(Error::value("other", must, size));
@@ -47,33 +38,33 @@ pub fn same(a: &Matrix, b: &Matrix) -> Result<Found> {
     for u in 0..size {
         stop::point();
         let (Some(x), Some(y)) = (a.row::<u128>(u), b.row::<u128>(u)) else {
-            return Ok(Found::Long);
+            return Ok(None);
         };
         // x/s = y/t if x t' = y s' with s' = s/g and t' = t/g, which have no common divisor: then x is a multiple of
         // s' and y one of t', by the same number.
         let alike =
             |(&x, &y): (&u128, &u128)| x % s_own == 0 && y % t_own == 0 && x / s_own == y / t_own;
         if !x.iter().zip(&y).all(alike) {
-            return Ok(Found::Same(false));
+            return Ok(Some(false));
         }
     }
-    Ok(Found::Same(true))
+    Ok(Some(true))
 }
 
 /// Compare entry by entry, as long as each has a fraction of 128 bits.
-fn by_entries(a: &Matrix, b: &Matrix) -> Found {
+fn by_entries(a: &Matrix, b: &Matrix) -> Option<bool> {
     let size = a.size();
     for u in 0..size {
         stop::point();
         for v in 0..size {
             match entries_match(a, b, u, v) {
                 Some(true) => {}
-                Some(false) => return Found::Same(false),
-                None => return Found::Long,
+                Some(false) => return Some(false),
+                None => return None,
             }
         }
     }
-    Found::Same(true)
+    Some(true)
 }
 
 /// Whether two entries are the same fraction; `None` if one has no fraction of 128 bits.

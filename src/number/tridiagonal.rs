@@ -90,17 +90,12 @@ impl Tridiagonal {
 
     fn factors(&self) -> &Factors {
         self.factors.get_or_make(|| {
-            if self.is_dominant() {
+            if self.diagonal.iter().all(|&d| d > 0.5) {
                 plain(&self.diagonal, &self.beside)
             } else {
                 pivoted(&self.diagonal, &self.beside)
             }
         })
-    }
-
-    /// Whether every diagonal entry is above 1/2: then it is positive definite.
-    pub fn is_dominant(&self) -> bool {
-        self.diagonal.iter().all(|&d| d > 0.5)
     }
 
     /// Many vectors one after the other, each multiplied by the matrix or by its `inverse`.

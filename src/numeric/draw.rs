@@ -51,11 +51,6 @@ pub trait Draw {
     /// True with probability `a/b`, where `a` is at most `b` and `b` is positive.
     fn happens(&mut self, a: u64, b: u64) -> bool;
 
-    /// The same of a chance that is asked for often.
-    fn falls(&mut self, coin: &Coin) -> bool {
-        self.happens(coin.a, coin.b)
-    }
-
     /// Fill with numbers of `bits` bits.
     fn fill(&mut self, bits: u32, out: &mut [u16]);
 
@@ -85,28 +80,6 @@ pub struct Buffer(Box<Zeroizing<[u8; BYTES]>>);
 impl Default for Buffer {
     fn default() -> Self {
         Buffer(Box::new(Zeroizing::new([0; BYTES])))
-    }
-}
-
-/// A chance that is asked for often: `whole/2^16 <= a/b < (whole + 1)/2^16`.
-#[derive(Debug, Clone, Copy)]
-pub struct Coin {
-    a: u64,
-    b: u64,
-    whole: u32,
-    rest: u64,
-}
-
-impl Coin {
-    /// The chance `a/b`.
-    pub fn new(a: u64, b: u64) -> Self {
-        let (a_scaled, long) = (u128::from(a) << 16, u128::from(b));
-        Coin {
-            a,
-            b,
-            whole: (a_scaled / long) as u32,
-            rest: (a_scaled % long) as u64,
-        }
     }
 }
 
@@ -225,15 +198,6 @@ impl Draw for Stream<'_> {
         self.decide((wanted - known) as u64, b)
     }
 
-    #[inline]
-    fn falls(&mut self, coin: &Coin) -> bool {
-        let known = u32::from(self.quarter());
-        if known == coin.whole && coin.rest > 0 {
-            return self.decide(coin.rest, coin.b);
-        }
-        known < coin.whole
-    }
-
     fn fill(&mut self, bits: u32, out: &mut [u16]) {
         let mask = ((1u32 << bits) - 1) as u16;
         for four in out.chunks_mut(4) {
@@ -263,7 +227,6 @@ mod tests {
             (1, 1 << 62),
             ((1 << 53) - 1, 1 << 53),
         ] {
-            let coin = Coin::new(a, b);
             let mut stream = keystream.open(&mut buffer, 1);
             let (mut sure, mut open) = (0u128, 0u128);
             for quarter in 0..1u64 << 16 {
@@ -273,18 +236,13 @@ mod tests {
                 let is_open = known < wanted && wanted - known < u128::from(b);
                 open += u128::from(is_open);
                 if !is_open {
-                    let by_odds = stream.happens(a, b);
-                    (stream.quarters, stream.left) = (quarter, 1);
-                    assert_eq!(stream.falls(&coin), by_odds);
-                    sure += u128::from(by_odds);
+                    sure += u128::from(stream.happens(a, b));
                 }
             }
             // Of the one open value the share rest/b is true.
-            assert_eq!(open, u128::from(coin.rest > 0));
-            assert_eq!(
-                sure * u128::from(b) + u128::from(coin.rest),
-                u128::from(a) << 16
-            );
+            let (all, b) = (u128::from(a) << 16, u128::from(b));
+            assert_eq!(open, u128::from(all % b > 0));
+            assert_eq!(sure * b + all % b, all);
         }
     }
 }

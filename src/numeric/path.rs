@@ -18,7 +18,7 @@
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Item;
-use super::draw::{Buffer, Coin, Draw, Source, kind};
+use super::draw::{Buffer, Draw, Source, kind};
 use super::shuffle::share;
 use crate::law::Alphas;
 use crate::system::memory;
@@ -35,7 +35,6 @@ pub fn swap<T: Item, S: Source>(source: &S, alphas: &Alphas, total: u64, x: &[T]
     }
     let mut swapped = Zeroizing::new(memory::zeros::<u64>(pairs.div_ceil(64)));
     let blocks = pairs.div_ceil(BLOCK);
-    let coins = Coins::new(alphas, total);
     let parts = swapped.chunks_mut(BLOCK / 64).enumerate();
     share(
         pairs,
@@ -44,7 +43,7 @@ pub fn swap<T: Item, S: Source>(source: &S, alphas: &Alphas, total: u64, x: &[T]
         parts,
         |buffer, (block, words)| {
             let mut draw = source.open(buffer, kind::PATH | block as u64);
-            coins.throw(&mut draw, block * BLOCK, pairs, words);
+            throw(&mut draw, (alphas, total), block * BLOCK, pairs, words);
         },
     );
     resolve(&mut swapped);
@@ -81,52 +80,24 @@ pub fn swap<T: Item, S: Source>(source: &S, alphas: &Alphas, total: u64, x: &[T]
     );
 }
 
-/// The coins of all pairs.
-enum Coins<'a> {
-    /// The first one, and all others.
-    Constant(Coin, Coin),
-    /// One each.
-    Each(&'a Alphas, u64),
-}
-
-/// The chance of a pair after one of count `before`.
-fn chance(alpha: u64, before: u64, total: u64) -> (u64, u64) {
-    // Certainly not, if the one before certainly was.
-    (alpha, (total - before).max(1))
-}
-
-impl<'a> Coins<'a> {
-    fn new(alphas: &'a Alphas, total: u64) -> Self {
-        match *alphas {
-            // With one pair alone it may be the whole total, and what follows is not asked for.
-            Alphas::Constant(alpha) if 2 * u128::from(alpha) <= u128::from(total) => {
-                let (a, b) = chance(alpha, alpha, total);
-                Coins::Constant(Coin::new(alpha, total), Coin::new(a, b))
-            }
-            _ => Coins::Each(alphas, total),
-        }
-    }
-
-    /// The coins from pair `start` on, as many as fit.
-    fn throw(&self, draw: &mut impl Draw, start: usize, pairs: usize, words: &mut [u64]) {
-        for (i, word) in words.iter_mut().enumerate().paced() {
-            let first = start + 64 * i;
-            for pair in first..pairs.min(first + 64) {
-                let thrown = match self {
-                    Coins::Constant(one, _) if pair == 0 => draw.falls(one),
-                    Coins::Constant(_, others) => draw.falls(others),
-                    Coins::Each(alphas, total) => {
-                        let before = if pair == 0 {
-                            0
-                        } else {
-                            alphas.at(pair as u64 - 1)
-                        };
-                        let (a, b) = chance(alphas.at(pair as u64), before, *total);
-                        draw.happens(a, b)
-                    }
-                };
-                *word |= u64::from(thrown) << (pair - first);
-            }
+/// The coins from pair `start` on, as many as fit.
+fn throw(
+    draw: &mut impl Draw,
+    (alphas, total): (&Alphas, u64),
+    start: usize,
+    pairs: usize,
+    words: &mut [u64],
+) {
+    for (i, word) in words.iter_mut().enumerate().paced() {
+        let first = start + 64 * i;
+        for pair in first..pairs.min(first + 64) {
+            let before = match pair {
+                0 => 0,
+                _ => alphas.at(pair as u64 - 1),
+            };
+            // Certainly not, if the one before certainly was.
+            let thrown = draw.happens(alphas.at(pair as u64), (total - before).max(1));
+            *word |= u64::from(thrown) << (pair - first);
         }
     }
 }

@@ -32,10 +32,8 @@ fn look(matrix: &Matrix) -> Option<&'static str> {
             }
         }
         Law::Mix { parts, weights, .. } => {
-            let pairs = parts
-                .iter()
-                .zip(&**weights)
-                .filter(|(_, weight)| **weight > 0);
+            let pairs = parts.iter().zip(&**weights);
+            let pairs = pairs.filter(|(_, weight)| **weight > 0);
             let drawn = || pairs.clone().map(|(part, _)| part);
             match drawn().count() {
                 1 => drawn().next().and_then(look),

@@ -341,13 +341,8 @@ pub fn text<'a>(name: &str, must: &str, given: &'a Bound<'_, PyAny>) -> PyResult
 /// The path of a file: text, or what says that it is a path, but no number, which would be an open file.
 pub fn path(name: &str, given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     let (py, must) = (given.py(), "be the path of a file");
-    let odd = || {
-        Error::value(
-            name,
-            must,
-            "one with a character that file names cannot have",
-        )
-    };
+    let got = "one with a character that file names cannot have";
+    let odd = || Error::value(name, must, got);
     let path: PathBuf = given.extract().map_err(|error: PyErr| {
         if error.is_instance_of::<PyTypeError>(py) {
             Error::type_(name, must, type_name(given)).into()

@@ -7,10 +7,11 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use super::convert::{as_array, integer, type_name};
 use super::spelled::{SpelledIds, of_array, of_items};
 use super::widths::readable;
-use super::work::detached;
+use super::work::{detached, guarded};
 use crate::draw::plan::joined;
 use crate::draw::randomize::{Id, Ids};
 use crate::error::Error;
+use crate::system::memory;
 
 /// What an id must be.
 pub const ONE_ID: &str = "be an integer from -2^63 to 2^64 - 1, a string or bytes";
@@ -61,7 +62,7 @@ pub enum HeldIds<'py> {
     Listed(Vec<Bound<'py, PyAny>>),
 }
 
-/// Some of them, as the core takes them.
+/// The same as the core takes them.
 pub enum ReadIds<'a> {
     Held(Ids<'a>),
     Listed(Vec<Id<'a>>),
@@ -126,15 +127,6 @@ impl<'py> HeldIds<'py> {
         })
     }
 
-    /// Check that there is one id for each of `records` records.
-    pub fn check(self, records: usize) -> PyResult<Self> {
-        if self.len() == records {
-            return Ok(self);
-        }
-        let must = format!("be one for each of the {records} records");
-        Err(Error::value("ids", must, self.len()).into())
-    }
-
     pub fn len(&self) -> usize {
         match self {
             HeldIds::Signed(ids) => ids.len().unwrap_or(0),
@@ -144,15 +136,21 @@ impl<'py> HeldIds<'py> {
         }
     }
 
-    /// Read the ids of the records `start..end`.
-    pub fn read(&self, start: usize, end: usize) -> PyResult<ReadIds<'_>> {
+    /// Read them as the core takes them.
+    pub fn read(&self, py: Python<'py>) -> PyResult<ReadIds<'_>> {
         Ok(match self {
-            HeldIds::Signed(ids) => ReadIds::Held(Ids::Signed(&ids.as_slice()?[start..end])),
-            HeldIds::Unsigned(ids) => ReadIds::Held(Ids::Unsigned(&ids.as_slice()?[start..end])),
-            HeldIds::Spelled(ids) => ReadIds::Held(ids.get().held().part(start, end)),
+            HeldIds::Signed(ids) => ReadIds::Held(Ids::Signed(ids.as_slice()?)),
+            HeldIds::Unsigned(ids) => ReadIds::Held(Ids::Unsigned(ids.as_slice()?)),
+            HeldIds::Spelled(ids) => ReadIds::Held(ids.get().held()),
             HeldIds::Listed(items) => {
-                let ids = (start..end).map(|i| one_id("ids", &items[i], Some(i)));
-                ReadIds::Listed(ids.collect::<PyResult<_>>()?)
+                let mut read = guarded(|| memory::room(items.len()))?;
+                for (i, item) in items.iter().enumerate() {
+                    if i % (1 << 16) == 0 {
+                        py.check_signals()?;
+                    }
+                    read.push(one_id("ids", item, Some(i))?);
+                }
+                ReadIds::Listed(read)
             }
         })
     }
@@ -169,7 +167,7 @@ pub fn joined_ids(py: Python<'_>, columns: Vec<Bound<'_, PyAny>>) -> PyResult<Sp
         let must = format!("have {rows} rows each");
         return Err(Error::value("columns", must, other.len()).into());
     }
-    let read = held.iter().map(|column| column.read(0, rows));
+    let read = held.iter().map(|column| column.read(py));
     let read: Vec<_> = read.collect::<PyResult<_>>()?;
     let ids: Vec<Ids<'_>> = read.iter().map(|column| column.ids()).collect();
     let ids = detached(py, u64::MAX, || joined(&ids))?;

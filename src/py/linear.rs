@@ -10,15 +10,12 @@ use super::{convert, memory};
 use crate::error::Error;
 use crate::number::tridiagonal;
 
-/// What the package keeps with a law.
-struct Notes(Py<PyDict>);
-
 /// What the package found out about a matrix, by name: the same dictionary for every copy. Whatever holds the matrix
 /// would never be freed here.
 #[pyfunction]
 pub fn notes<'py>(py: Python<'py>, matrix: &Matrix) -> Bound<'py, PyDict> {
-    let notes: &Notes = matrix.inner().notes(|| Notes(PyDict::new(py).unbind()));
-    notes.0.bind(py).clone()
+    let notes: &Py<PyDict> = matrix.inner().notes(|| PyDict::new(py).unbind());
+    notes.bind(py).clone()
 }
 
 /// Column ``v`` as the nearest doubles, of a matrix that is not a composite.
@@ -77,11 +74,5 @@ impl Tridiagonal {
     /// How many eigenvalues are within each of four numbers of 0.
     fn within(&self, py: Python<'_>, numbers: [f64; 4]) -> PyResult<[usize; 4]> {
         detached(py, u64::MAX, || self.inner.within(numbers))
-    }
-
-    /// Whether every diagonal entry is above 1/2: then the matrix is positive definite.
-    #[getter]
-    fn is_dominant(&self) -> bool {
-        self.inner.is_dominant()
     }
 }

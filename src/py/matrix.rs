@@ -7,7 +7,7 @@ use super::work::{detached, guarded};
 use crate::error::Error;
 use crate::law;
 use crate::law::parameters::Value;
-use crate::law::same::{Found, same};
+use crate::law::same::same;
 use crate::number::bits;
 use crate::system::pool;
 use pyo3::prelude::*;
@@ -175,7 +175,7 @@ impl Matrix {
     /// (True, False)
     #[getter]
     fn is_ergodic(&self, py: Python<'_>) -> PyResult<Option<bool>> {
-        self.measured(py, |m| m.knows_ergodic().then(|| m.is_ergodic()))
+        self.measured(py, law::Matrix::is_ergodic)
     }
 
     /// The matrix as an array of doubles.
@@ -242,7 +242,7 @@ impl Matrix {
             return Err(Error::type_("other", "be a Matrix", type_name(other)).into());
         };
         let (py, a, b) = (slf.py(), slf.get().inner(), other.get().inner());
-        if let Found::Same(found) = detached(py, u64::MAX, || same(a, b))?? {
+        if let Some(found) = detached(py, u64::MAX, || same(a, b))?? {
             return Ok(found);
         }
         for u in 0..a.size() {

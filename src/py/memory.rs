@@ -23,11 +23,9 @@ pub fn require(what: &str, rows: u64, columns: u64, each: u64) -> Result<(), Err
     }
     let available = memory::available().unwrap_or(UNKNOWN);
     if bytes > available {
-        return Err(Error::memory(
-            what,
-            format!("fit in the {available} bytes of memory available"),
-            format!("a {rows} x {columns} array of {bytes} bytes"),
-        ));
+        let must = format!("fit in the {available} bytes of memory available");
+        let got = format!("a {rows} x {columns} array of {bytes} bytes");
+        return Err(Error::memory(what, must, got));
     }
     Ok(())
 }

@@ -194,7 +194,7 @@ pub fn plan_pseudonyms<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let pseudonyms = Pseudonyms::new(secret::given(key)?, plan);
     let ids = HeldIds::new(ids)?;
-    let (shape, read) = ([ids.len() as u64, 16], ids.read(0, ids.len())?);
+    let (shape, read) = ([ids.len() as u64, 16], ids.read(py)?);
     let ids = read.ids();
     written(py, "pseudonyms", &shape, u64::MAX, |to| {
         pseudonyms.fill(ids, to)

@@ -55,32 +55,17 @@ fn is_masked(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     given.getattr("mask")?.is_truthy()
 }
 
-/// `Some(Some(n))` for an `int`, `Some(None)` if 128 bits do not hold it, `None` for anything else and for booleans.
-fn python_integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
-    if !given.is_instance_of::<PyInt>() || given.is_instance_of::<PyBool>() {
+/// `Some(Some(n))` for an integer of Python or NumPy, `Some(None)` if 128 bits do not hold it. Objects that merely convert
+/// to an integer do not count.
+pub fn integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
+    if !given.is_instance_of::<PyInt>() && !matches!(numpy_kind(given)?, Some(b'i' | b'u')) {
         return Ok(None);
     }
-    match given.extract::<i128>() {
-        Ok(n) => Ok(Some(Some(n))),
-        Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Ok(Some(None)),
-        Err(error) => Err(error),
-    }
-}
-
-/// An integer of NumPy's; before 2.0 its 64-bit ones without a sign cannot be shifted, as `extract` does.
-fn numpy_integer(given: &Bound<'_, PyAny>) -> PyResult<i128> {
-    given.call_method0("__index__")?.extract()
-}
-
-/// The same, and for NumPy's integers too. Objects that merely convert to an integer do not count.
-pub fn integer(given: &Bound<'_, PyAny>) -> PyResult<Option<Option<i128>>> {
-    if let Some(n) = python_integer(given)? {
-        return Ok(Some(n));
-    }
-    match numpy_kind(given)? {
-        Some(b'i' | b'u') if !is_masked(given)? => Ok(Some(Some(numpy_integer(given)?))),
-        _ => Ok(None),
-    }
+    Ok(match scalar(given)? {
+        Scalar::Whole(n) => Some(Some(n)),
+        Scalar::Beyond => Some(None),
+        _ => None,
+    })
 }
 
 /// A float of NumPy's. One that only a longer type holds must not become infinite.
@@ -105,8 +90,13 @@ pub fn scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     {
         return Ok(Scalar::Not);
     }
-    if let Some(n) = python_integer(given)? {
-        return Ok(n.map_or(Scalar::Beyond, Scalar::Whole));
+    let whole = |given: &Bound<'_, PyAny>| match given.extract::<i128>() {
+        Ok(n) => Ok(Scalar::Whole(n)),
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => Ok(Scalar::Beyond),
+        Err(error) => Err(error),
+    };
+    if given.is_instance_of::<PyInt>() {
+        return whole(given);
     }
     if given.is_instance_of::<PyFloat>() {
         return Ok(Scalar::Real(given.extract()?));
@@ -115,7 +105,8 @@ pub fn scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
         return match kind {
             _ if is_masked(given)? => Ok(Scalar::Not),
             b'f' => real_scalar(given),
-            b'i' | b'u' => Ok(Scalar::Whole(numpy_integer(given)?)),
+            // Before NumPy 2.0 its 64-bit ones without a sign cannot be shifted, as `extract` does.
+            b'i' | b'u' => whole(&given.call_method0("__index__")?),
             // A complex number would lose a part.
             _ => Ok(Scalar::Not),
         };
@@ -129,11 +120,10 @@ pub fn scalar(given: &Bound<'_, PyAny>) -> PyResult<Scalar> {
         if ours { Ok(()) } else { Err(error) }
     };
     if has(given, "__index__")? {
-        match given.extract::<i128>() {
-            Ok(n) => return Ok(Scalar::Whole(n)),
-            Err(error) if error.is_instance_of::<PyOverflowError>(py) => return Ok(Scalar::Beyond),
+        match whole(given) {
             // Some have the method and are not whole.
             Err(error) => refused(error)?,
+            found => return found,
         }
     }
     if given.hasattr("numerator")? && given.hasattr("denominator")? {

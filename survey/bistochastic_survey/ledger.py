@@ -22,9 +22,8 @@ from bistochastic.errors import GuaranteeError, Refused, RefusedType
 from bistochastic_survey.checks import positive
 from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.attributes import named
-from bistochastic_survey.plan.labels import spelling
 from bistochastic_survey.release.certificate import Certificate
-from bistochastic_survey.release.waves import changes_of, laws_of
+from bistochastic_survey.release.waves import noise_of
 from bistochastic_survey.wording import Shown, prefix, shown, table, up, visible_lines
 
 if TYPE_CHECKING:
@@ -210,18 +209,15 @@ def _noise(certificate: Certificate, attribute: Coded) -> str | None:
     # All insecure keys have one fingerprint, so they count as different keys.
     if certificate.key_fingerprint in (None, "insecure") or ids is None or ids.row_columns:
         return None
-    mapped, ends = changes_of(attribute)
+    facts = noise_of(attribute)
     return plan_json.digest_of({
         "plan": certificate.plan.name,
         "key": certificate.key_fingerprint,
         "ids": [ids.id_column, ids.kind],
         "unit": [[u.column, u.kind] for u in certificate.units if u.column == attribute.unit],
         "columns": attribute.columns,
-        "categories": [[spelling(value) for value in axis.values] for axis in attribute.axes],
-        "impossible": [[spelling(value) for value in cell] for cell in attribute.impossible],
-        "missing": attribute.missing == "category",
-        "matrix": laws_of(attribute),
-        "changes": [*map(sorted, (each.items() for each in mapped)), ends],
+        **facts,
+        "recode": [sorted(each.items()) for each in facts["recode"]],
     })  # fmt: skip
 
 

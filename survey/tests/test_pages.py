@@ -253,11 +253,33 @@ def test_pages_of_the_documentation_that_are_named_exist(name: str) -> None:
 
 
 # The changelog names files as they were called then.
-@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
-def test_files_that_are_named_at_the_top_exist(name: str) -> None:
+@pytest.mark.parametrize("name", sorted({*LINKED} - {"CHANGELOG.md"}))
+def test_files_that_are_named_exist(name: str) -> None:
     folders = "benches|clients|docs|examples|mutants|python|scripts|src|survey|tests|tools"
     for path in re.findall(rf"`((?:{folders})/[\w./-]+)`", prose(LINKED[name])):
         assert (ROOT / path).exists(), path
+
+
+# A table of the map, headed by a folder: the names in the first column of its rows are below it.
+TABLE = re.compile(r"^\| `(\w[\w/]*/)` \|.*\n\|---\|---\|\n((?:\|.*\n)+)", flags=re.M)
+# What no map has to name.
+UNNAMED = {"__init__.py", "__main__.py", "__pycache__", "_core.pyi", "py.typed", "mod.rs", "lib.rs"}
+SMALL = "Other files at the top are small helpers"
+
+
+def test_the_map_has_every_folder_and_every_file() -> None:
+    tables = TABLE.findall((ROOT / "CONTRIBUTING.md").read_text())
+    assert [home for home, _ in tables] == [
+        "src/", "python/bistochastic/", "survey/bistochastic_survey/"
+    ]  # fmt: skip
+    for home, rows in tables:
+        first = "".join(re.findall(r"^\| (.+?) \|", rows, flags=re.M))
+        named = sorted(re.findall(r"`([^`]+)`", first))
+        found = {each.name + "/" * each.is_dir() for each in (ROOT / home).iterdir()}
+        kept = {x for x in found if x.strip("/") not in UNNAMED and not x.endswith((".so", ".pyd"))}
+        if SMALL in rows:
+            kept = {each for each in kept if each.endswith("/") or each in named}
+        assert named == sorted(kept), home
 
 
 @every_page

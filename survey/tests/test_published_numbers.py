@@ -1,4 +1,4 @@
-"""Numbers in README and in the pages are those that ``make bench`` stored."""
+"""README and the pages have the numbers that ``make bench-short`` stored."""
 
 from __future__ import annotations
 

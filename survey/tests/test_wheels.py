@@ -191,19 +191,42 @@ def test_the_workflow_runs_parts_that_exist_and_actions_that_stay() -> None:
     # It has machines of each kind, and emulates none.
     parts = set(wheels.PARTS) - {"all", "emulate"}
     assert set(re.findall(r"tools/wheels\.py (\w+)", text)) == parts
-    used = re.findall(r"uses: (\S+)", text)
-    assert used
-    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
 
 
-def test_the_index_gets_readmes_whose_links_work_there() -> None:
+@pytest.mark.skipif(not WORKFLOW.is_file(), reason="runs in a checkout")
+def test_workflows_use_actions_of_one_commit_each() -> None:
+    for path in sorted(WORKFLOW.parent.glob("*.yml")):
+        used = re.findall(r"uses: (\S+)", path.read_text(encoding="utf-8"))
+        assert used, path.name
+        assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used), path.name
+
+
+@pytest.mark.skipif(not WORKFLOW.is_file(), reason="runs in a checkout")
+def test_one_check_requires_every_job_of_the_tests() -> None:
+    text = WORKFLOW.with_name("test.yml").read_text(encoding="utf-8")
+    assert {"make test", "make test-all"} <= set(re.findall(r"- run: (make .*)", text))
+    *jobs, last = re.findall(r"^  (\w+):$", text.partition("\njobs:\n")[2], flags=re.M)
+    required = text[text.index(f"\n  {last}:\n") :]
+    assert (last, f"    needs: [{', '.join(jobs)}]\n" in required) == ("required", True)
+    assert f'test "$RESULTS" = "{" ".join(["success"] * len(jobs))}"' in required
+
+
+def test_the_index_gets_readmes_whose_links_work_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at = f"https://github.com/bistochastic/bistochastic/{{}}/v{wheels.version()}/"
     text = "![a](docs/a.png) [b](../b.md#c) [d](https://e.org) [f](#g) [h](i.md)"
     assert wheels.for_the_index(text, "survey") == (
         f"![a]({at.format('raw')}survey/docs/a.png) [b]({at.format('blob')}b.md#c)"
         f" [d](https://e.org) [f](#g) [h]({at.format('blob')}survey/i.md)"
     )
-    pages = (ROOT / "README.md", ROOT / "survey/README.md")
+    # Copies: other tests read those of the tree at the same time.
+    pages = (tmp_path / "README.md", tmp_path / "survey/README.md")
+    (tmp_path / "survey").mkdir()
+    for name in ("README.md", "survey/README.md", "Cargo.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.setattr(wheels, "ROOT", tmp_path)
+    monkeypatch.setattr(wheels, "TOOLKIT", tmp_path / "survey")
     before = [page.read_bytes() for page in pages]
     with wheels.readmes_for_the_index():
         for page in pages:

@@ -23,7 +23,8 @@ from bistochastic.estimate import Estimate
 from bistochastic_survey import Release
 from bistochastic_survey.analysis.collector import Counts
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
-from bistochastic_survey.plan import BatchFunction, ProtectedBatches
+from bistochastic_survey.release.batch_function import BatchFunction
+from bistochastic_survey.release.protect import ProtectedBatches
 
 WAVE = sv.Wave("person", after="first")
 DESIGN = sv.Design(weights="w", strata="region")

@@ -116,16 +116,4 @@ mod tests {
         agree::<u64, u64>((1 << 32) + 1, u64::MAX);
         agree::<u64, u64>(u64::MAX, u64::MAX);
     }
-
-    #[test]
-    fn picked_codes_are_taken() {
-        let picks: Vec<u8> = (0..1000).map(|i| (i * i % 7) as u8).collect();
-        let new: Vec<u16> = (0..1000).map(|i| 60_000 + i).collect();
-        let mut codes: Vec<u16> = (0..1000).collect();
-        select(&mut codes, &new, &picks, 4);
-        for (i, code) in (0..).zip(codes) {
-            let is = i as u64 * i as u64 % 7 == 4;
-            assert_eq!(code, if is { 60_000 + i } else { i });
-        }
-    }
 }

@@ -271,5 +271,5 @@ fn sweep<W: Word, C: Code>(
             }
         }
     }
-    super::rest::<W, C>(whole, words, src, dst, undecided, |x, u| kind.decide(x, u));
+    super::sweep::<W, C>(whole, words, src, dst, undecided, |x, u| kind.decide(x, u));
 }

@@ -113,28 +113,29 @@ fn draw_any<W: Word, C: Code>(
                 (then.apply(u, j), undecided)
             };
             match one.then {
-                Then::Shift(size) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
+                Then::Shift(size) => sweep::<W, C>(0, words, src, dst, undecided, |x, u| {
                     draw(x, u, Then::Shift(size))
                 }),
-                Then::Fold(size) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
+                Then::Fold(size) => sweep::<W, C>(0, words, src, dst, undecided, |x, u| {
                     draw(x, u, Then::Fold(size))
                 }),
-                Then::Swap(a, b) => sweep::<W, C>(words, src, dst, undecided, |x, u| {
+                Then::Swap(a, b) => sweep::<W, C>(0, words, src, dst, undecided, |x, u| {
                     draw(x, u, Then::Swap(a, b))
                 }),
-                Then::Pick => sweep::<W, C>(words, src, dst, undecided, |x, _| slots.draw(x)),
+                Then::Pick => sweep::<W, C>(0, words, src, dst, undecided, |x, _| slots.draw(x)),
             }
         }
         Kind::RandomizedResponse(_) | Kind::Classes(_) | Kind::Tridiagonal(_) | Kind::Dense(_) => {
-            sweep::<W, C>(words, src, dst, undecided, |x, u| kind.decide(x, u));
+            sweep::<W, C>(0, words, src, dst, undecided, |x, u| kind.decide(x, u));
         }
     }
 }
 
-/// `decide(word, code)` for all records. What is undecided is rare, so a run of records is asked
+/// `decide(word, code)` for the records from `first` on. What is undecided is rare, so a run of records is asked
 /// again only if one of them is.
 #[inline(always)]
 fn sweep<W: Word, C: Code>(
+    first: usize,
     words: &[u8],
     src: &[C],
     dst: &mut [C],
@@ -143,8 +144,10 @@ fn sweep<W: Word, C: Code>(
 ) {
     const RUN: usize = 64;
     let bytes = W::BITS as usize / 8;
-    let runs = words.chunks(RUN * bytes).zip(src.chunks(RUN));
-    for (run, ((words, src), dst)) in runs.zip(dst.chunks_mut(RUN)).enumerate() {
+    let runs = words[first * bytes..]
+        .chunks(RUN * bytes)
+        .zip(src[first..].chunks(RUN));
+    for (run, ((words, src), dst)) in runs.zip(dst[first..].chunks_mut(RUN)).enumerate() {
         let mut any = false;
         for ((word, u), v) in words.chunks_exact(bytes).zip(src).zip(&mut *dst) {
             let (report, unsure) = decide(W::read(word).get(), u.get());
@@ -154,29 +157,9 @@ fn sweep<W: Word, C: Code>(
         if any {
             for (i, (word, u)) in words.chunks_exact(bytes).zip(src).enumerate() {
                 if decide(W::read(word).get(), u.get()).1 {
-                    undecided.push(RUN * run + i);
+                    undecided.push(first + RUN * run + i);
                 }
             }
-        }
-    }
-}
-
-/// The same for the records from `first` on, which fill no vector.
-#[cfg(target_arch = "x86_64")]
-fn rest<W: Word, C: Code>(
-    first: usize,
-    words: &[u8],
-    src: &[C],
-    dst: &mut [C],
-    undecided: &mut Undecided,
-    decide: impl Fn(u64, u64) -> (u64, bool),
-) {
-    let bytes = W::BITS as usize / 8;
-    for i in first..src.len() {
-        let (v, unsure) = decide(W::read(&words[i * bytes..][..bytes]).get(), src[i].get());
-        dst[i] = C::low(v);
-        if unsure {
-            undecided.push(i);
         }
     }
 }
@@ -186,7 +169,6 @@ mod tests {
     use std::sync::LazyLock;
 
     use super::*;
-    use crate::draw::alias::More;
     use crate::draw::code::RECORDS;
     use crate::draw::keystream::{BLOCK, Keystream};
     use crate::draw::sampler::classes::Classes;
@@ -195,15 +177,6 @@ mod tests {
     use crate::law::Matrix;
     use crate::law::examples::{make, response, sized, table, wholes, with};
     use crate::law::parameters::Value;
-
-    struct Always(u64);
-
-    impl More for Always {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            self.0
-        }
-    }
 
     /// Words on both sides of where one lie ends and the next begins.
     fn edges<W: Word>(kind: &Kind<W>) -> Vec<u64> {
@@ -255,7 +228,12 @@ mod tests {
                 for &i in undecided.positions() {
                     let i = usize::from(i);
                     let x = W::read(&words[i * width..][..width]).get();
-                    dst[i] = C::low(kind.resolve(x, src[i].get(), &mut Always(i as u64)));
+                    let mut state = i as u64;
+                    let mut more = || {
+                        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                        state
+                    };
+                    dst[i] = C::low(kind.resolve(x, src[i].get(), &mut more));
                 }
                 dst.iter().map(|v| v.get()).collect::<Vec<u64>>()
             };

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Then, Undecided, Word, rest};
+use super::{Then, Undecided, Word, sweep};
 use crate::draw::sampler::one::One;
 
 const LANES: usize = 32;
@@ -72,7 +72,7 @@ pub fn draw<W: Word>(
             }
         }
     }
-    rest::<W, u8>(whole, words, src, dst, undecided, |x, u| one.decide(x, u));
+    sweep::<W, u8>(whole, words, src, dst, undecided, |x, u| one.decide(x, u));
 }
 
 #[derive(Clone, Copy)]

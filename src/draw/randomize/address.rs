@@ -476,24 +476,3 @@ fn shorten(numbers: &[u64], bytes: usize, words: &mut [u8]) {
         _ => pairs.for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes())),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use zeroize::Zeroizing;
-
-    /// Kinds of ids have words of their own, and so has every code. One id alone has the words that it has among others.
-    #[test]
-    fn words_depend_on_the_kind_of_an_id_and_on_the_code() {
-        let make = |purpose| -> Secret { Box::new(Zeroizing::new([purpose as u8; 32])) };
-        let keys = IdKeys::new(&make);
-        let [plus, minus] = [7, -7].map(Id::Integer);
-        let ids = [plus, minus, Id::Text(b"7"), Id::Bytes(b"7")];
-        let both = |&id| [3, 4].map(|code| keys.block(id, code));
-        let blocks: Vec<[u8; BLOCK]> = ids.iter().flat_map(both).collect();
-        for (i, block) in blocks.iter().enumerate() {
-            assert!(!blocks[..i].contains(block));
-            assert_eq!(ids[i / 2].block(3 + i as u64 % 2, make), *block);
-        }
-    }
-}

@@ -215,15 +215,12 @@ fn draw_all(key: &Key, labels: Labels<'_>, group: Vec<Block<'_>>, threads: usize
         for (position, column) in block.columns.into_iter().enumerate() {
             let names = Label::List(memory::copied(column.names));
             let labels = labels.with([names, number.clone()]);
-            let draws = column
-                .matrices
-                .iter()
-                .map(|&matrix| {
-                    let draws = Draws::new(matrix)?;
-                    let keys = draws.keys(&digest, &labels, RowKeys::new);
-                    Ok::<_, Error>((draws, keys))
-                })
-                .collect::<Result<Vec<_>>>()?;
+            let draws = column.matrices.iter().map(|&matrix| {
+                let draws = Draws::new(matrix);
+                let keys = draws.keys(&digest, &labels, RowKeys::new);
+                (draws, keys)
+            });
+            let draws = draws.gather();
             let part = Part {
                 position,
                 row,
@@ -246,14 +243,15 @@ fn draw_all(key: &Key, labels: Labels<'_>, group: Vec<Block<'_>>, threads: usize
             *bad = Some(bad.map_or(found, |before| before.min(found)));
         }
     });
-    match states.iter().filter_map(|state| state.1).min() {
-        None => Ok(()),
-        Some((column, row)) => Err(Error::value(
-            "codes",
-            "exist in their matrix and stratum",
-            format!("one outside in column {column}, row {row}"),
-        )),
-    }
+    let Some((column, row)) = states.iter().filter_map(|state| state.1).min() else {
+        return Ok(());
+    };
+    let got = format!("one outside in column {column}, row {row}");
+    Err(Error::value(
+        "codes",
+        "exist in their matrix and stratum",
+        got,
+    ))
 }
 
 /// The digest of every block, each a key from now on.
@@ -379,4 +377,99 @@ fn drawn<C: Code>(
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::law::examples::response;
+
+    /// A table of codes of one byte with strata, and of eight bytes with missing rows.
+    struct Held {
+        one: Vec<u8>,
+        eight: Vec<u64>,
+        missing: Vec<bool>,
+        strata: Vec<u32>,
+        laws: [Matrix; 3],
+    }
+
+    const LABELS: Labels<'static> = Labels {
+        plan: "survey",
+        release: "2026",
+    };
+
+    impl Held {
+        fn new(rows: usize) -> Self {
+            Held {
+                one: vec![4; rows],
+                eight: vec![3; rows],
+                missing: vec![false; rows],
+                strata: vec![1; rows],
+                laws: [response(5, 0.2), response(5, 0.9), response(1 << 33, 0.6)],
+            }
+        }
+
+        fn run(&self, last: bool) -> Result<()> {
+            let (mut one, mut eight) = (self.one.clone(), self.eight.clone());
+            let ([a, b, wide], key) = (&self.laws, Key::insecure(4));
+            run(
+                &key,
+                LABELS,
+                vec![
+                    Column {
+                        names: &[Label::Text("one".into())],
+                        codes: Codes::One((&self.one, &mut one)),
+                        missing: None,
+                        strata: Some(&self.strata),
+                        matrices: &[a, b],
+                    },
+                    Column {
+                        names: &[Label::Text("eight".into())],
+                        codes: Codes::Eight((&self.eight, &mut eight)),
+                        missing: Some(&self.missing),
+                        strata: None,
+                        matrices: &[wide],
+                    },
+                ],
+                (0, last),
+                2,
+            )
+        }
+    }
+
+    #[test]
+    fn a_short_last_block_joins_the_one_before() {
+        let all = |rows, last| blocks(rows, last).collect::<Vec<_>>();
+        assert!(all(0, true).is_empty());
+        for rows in [1, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS - 1] {
+            assert_eq!(all(rows, true), [rows]);
+        }
+        assert_eq!(all(2 * ROWS, true), [ROWS, ROWS]);
+        assert_eq!(all(3 * ROWS + 5, true), [ROWS, ROWS, ROWS + 5]);
+        assert_eq!(all(3 * ROWS, false), [ROWS; 3]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let check = |rows, last, change: fn(&mut Held), want: &str| {
+            let mut held = Held::new(rows);
+            change(&mut held);
+            assert_eq!(held.run(last).unwrap_err().to_string(), want);
+        };
+        let outside = |row| {
+            let must = "`codes` must exist in their matrix and stratum";
+            format!("{must}; got one outside in column 0, row {row}")
+        };
+        let beyond = |held: &mut Held| {
+            held.eight[ROWS + 3] = 1 << 33;
+            held.one[ROWS + 50] = 5;
+        };
+        check(ROWS + 100, true, beyond, &outside(ROWS + 50));
+        check(ROWS + 100, true, |held| held.strata[9] = 2, &outside(9));
+        let pieces = "`codes` must come in blocks of 65536 rows until the last; got 65636";
+        check(ROWS + 100, false, |_| (), pieces);
+        let short = "`missing` must be one for each of the 100 records; got 99";
+        check(100, true, |held| held.missing.truncate(99), short);
+        let sizes = "`matrices` must all have size 5; got 6";
+        check(100, true, |held| held.laws[1] = response(6, 0.5), sizes);
+        let width = "`codes` must have 1 bytes each; got 8 bytes";
+        check(100, true, |held| held.laws[2] = response(70, 0.5), width);
+    }
+}

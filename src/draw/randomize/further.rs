@@ -72,26 +72,3 @@ impl Drop for Further<'_> {
         self.block.zeroize();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What [`Further`] gives is what the law of addresses says.
-    #[test]
-    fn further_words_are_the_blocks_of_the_row() {
-        let stream = Keystream::new(&[3; 32]);
-        let words = |block: [u32; 16]| -> Vec<u64> {
-            let pair = |p: &[u32]| u64::from(p[0]) | u64::from(p[1]) << 32;
-            block.chunks(2).map(pair).collect()
-        };
-        let want: Vec<u64> = (0..3)
-            .flat_map(|nonce| words(stream.block(9, nonce)))
-            .collect();
-        for first in [None, Some(want[0])] {
-            let mut more = Further::of_row(&stream, 9, first);
-            let got: Vec<u64> = (0..24).map(|_| more.next()).collect();
-            assert_eq!(got, want);
-        }
-    }
-}

@@ -68,8 +68,8 @@ use draw::{At, Scratch, draw};
 /// Draw a report for every code. `codes` are the true ones; without them they stand in `out`.
 ///
 /// # Errors
-/// Arrays that do not fit, addresses that there are not, a composite that takes too many draws: nothing is drawn
-/// then. A code that the matrix does not have; `out` means nothing then.
+/// Arrays that do not fit, addresses that there are not: nothing is drawn then. A code that the matrix does not have;
+/// `out` means nothing then.
 pub fn randomize<T: Code>(
     matrix: &Matrix,
     key: &Key,
@@ -78,8 +78,8 @@ pub fn randomize<T: Code>(
     out: &mut [T],
     addresses: Addresses<'_>,
     threads: usize,
-) -> std::result::Result<(), Refused> {
-    let draws = Draws::new(matrix)?;
+) -> Result<()> {
+    let draws = Draws::new(matrix);
     draws.check(codes, out)?;
     addresses.check(out.len())?;
     let (rows, people);
@@ -93,8 +93,12 @@ pub fn randomize<T: Code>(
             Records::Ids(ids, &people)
         }
     };
-    typed!(Width::of(draws.size), C => draws.run::<T, C>(codes, out, records, threads))
-        .map_err(Refused::Code)
+    let done = typed!(Width::of(draws.size), C => draws.run::<T, C>(codes, out, records, threads));
+    done.map_err(|position| {
+        // Where it is, never which.
+        let must = format!("hold integers from 0 to {}", draws.truths - 1);
+        Error::value("codes", must, format!("one outside at position {position}"))
+    })
 }
 
 /// The draws of a matrix, whatever addresses their words.
@@ -107,14 +111,13 @@ struct Draws<'a> {
 }
 
 impl<'a> Draws<'a> {
-    fn new(matrix: &'a Matrix) -> Result<Self> {
-        matrix.sampler().check()?;
-        Ok(Draws {
+    fn new(matrix: &'a Matrix) -> Self {
+        Draws {
             sampler: matrix.sampler(),
             digest: matrix.digest(),
             size: matrix.size(),
             truths: matrix.truths(),
-        })
+        }
     }
 
     /// The keys of each draw, by its number.
@@ -225,139 +228,43 @@ impl<'a> Draws<'a> {
     }
 }
 
-/// Why there are no reports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
-    /// The position of the first code that the matrix does not have.
-    Code(usize),
-    /// What the caller put together does not fit.
-    Call(Error),
-}
-
-impl From<Error> for Refused {
-    fn from(error: Error) -> Self {
-        Refused::Call(error)
-    }
-}
-
-/// The error of a call on the codes after the first `before`. For a code that the matrix does not have
-/// it says where, never which.
-pub fn refuse(refused: Refused, before: usize, size: u64) -> Error {
-    match refused {
-        Refused::Code(position) => Error::value(
-            "codes",
-            format!("hold integers from 0 to {}", size - 1),
-            format!("one outside at position {}", before + position),
-        ),
-        Refused::Call(error) => error,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::draw::spelled::Spelled;
-    use crate::law::examples::{joined, mix, response};
-
-    fn run(m: &Matrix, codes: &[u32], ids: Ids<'_>, threads: usize) -> Vec<u32> {
-        let (key, labels, at) = (Key::insecure(5), Label::stream("x"), Addresses::Ids(ids));
-        let mut out = codes.to_vec();
-        randomize(m, &key, &labels, None, &mut out, at, threads).unwrap();
-        out
-    }
-
-    #[test]
-    fn ids_address_people_and_the_code_enters() {
-        let twelve = mix(&[response(12, 0.6), response(12, 0.3)]);
-        for m in [
-            response(70_000, 0.6),
-            joined("kron", &[twelve, response(2, 0.5)]),
-        ] {
-            // More than a block.
-            let n = RECORDS as i64 + 200;
-            let size = m.size() as i64;
-            let codes: Vec<u32> = (0..n).map(|i| (i * 7919 % size) as u32).collect();
-            let ids: Vec<i64> = (0..n).map(|i| i * i - 5_000).collect();
-            let signed = run(&m, &codes, Ids::Signed(&ids), 1);
-            // Another order, the same people.
-            let back: Vec<i64> = ids.iter().rev().copied().collect();
-            let codes_back: Vec<u32> = codes.iter().rev().copied().collect();
-            let mut other = run(&m, &codes_back, Ids::Signed(&back), 7);
-            other.reverse();
-            assert_eq!(other, signed);
-            // The same integers one by one.
-            let one: Vec<Id<'_>> = ids.iter().map(|&id| Id::Integer(id.into())).collect();
-            assert_eq!(run(&m, &codes, Ids::Mixed(&one), 2), signed);
-            let texts: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
-            let mixed = |kind: for<'a> fn(&'a [u8]) -> Id<'a>| {
-                let ids: Vec<Id<'_>> = texts.iter().map(|t| kind(t.as_bytes())).collect();
-                run(&m, &codes, Ids::Mixed(&ids), 2)
-            };
-            let (by_text, by_bytes) = (mixed(|t| Id::Text(t)), mixed(|t| Id::Bytes(t)));
-            assert!(by_text != by_bytes && by_text != signed);
-            // And many at a time.
-            let spelled = Spelled::of(texts.iter().map(|t| t.as_bytes()));
-            assert_eq!(run(&m, &codes, Ids::Texts(spelled.all()), 7), by_text);
-            assert_eq!(run(&m, &codes, Ids::Bytes(spelled.all()), 1), by_bytes);
-        }
-    }
+    use crate::law::examples::response;
 
     #[test]
     fn arrays_that_do_not_fit_are_refused() {
         use Addresses::{Ids as People, Rows};
-        let three = Spelled::of([&b"a"[..]; 3].into_iter());
+        let texts = Spelled::of([&b"a"[..]; 3].into_iter());
         let one_each = "`addresses` must be one for each of the 2 records; got";
         // Row 2^64 would have the words of row 0, and person 2^64 those of person 0.
         let outside =
             "`addresses` must be integers from -2^63 to 2^64 - 1; got one outside at position 1";
-        let pair = |id| [Id::Integer(0), Id::Integer(id)];
-        for (size, codes, at, want) in [
-            // A report of 299 would be cut to 43.
-            (
-                300,
-                2,
-                Rows(0),
-                "`codes` must have a type that holds 299; got one of 1 bytes".into(),
-            ),
-            (
-                12,
-                3,
-                Rows(0),
-                "`codes` must be one for each of the 2 records; got 3".into(),
-            ),
-            (12, 2, People(Ids::Signed(&[1])), format!("{one_each} 1")),
-            (
-                12,
-                2,
-                People(Ids::Mixed(&[Id::Text(b"a"); 3])),
-                format!("{one_each} 3"),
-            ),
-            (
-                12,
-                2,
-                People(Ids::Texts(three.all())),
-                format!("{one_each} 3"),
-            ),
-            (
-                12,
-                2,
-                Rows(u64::MAX),
-                format!(
-                    "`addresses` must end before row 2^64; got 2 from {}",
-                    u64::MAX
-                ),
-            ),
-            (12, 2, People(Ids::Mixed(&pair(1 << 64))), outside.into()),
-            (
-                12,
-                2,
-                People(Ids::Mixed(&pair(-(1 << 63) - 1))),
-                outside.into(),
-            ),
-        ] {
+        let beyond = [1 << 64, -(1 << 63) - 1].map(|id| [Id::Integer(0), Id::Integer(id)]);
+        let (one, three) = (Ids::Signed(&[1]), [Id::Text(b"a"); 3]);
+        let check = |size, codes: usize, at, want: &str| {
             let (m, key, codes) = (response(size, 0.6), Key::insecure(1), &[0; 3][..codes]);
             let found = randomize(&m, &key, &[], Some(codes), &mut [0u8; 2], at, 1);
-            assert_eq!(refuse(found.unwrap_err(), 0, 12).to_string(), want);
-        }
+            assert_eq!(found.unwrap_err().to_string(), want);
+        };
+        // A report of 299 would be cut to 43.
+        let narrow = "`codes` must have a type that holds 299; got one of 1 bytes";
+        check(300, 2, Rows(0), narrow);
+        let many = "`codes` must be one for each of the 2 records; got 3";
+        check(12, 3, Rows(0), many);
+        let late = "`addresses` must end before row 2^64; got 2 from 18446744073709551615";
+        check(12, 2, Rows(u64::MAX), late);
+        check(12, 2, People(one), &format!("{one_each} 1"));
+        check(12, 2, People(Ids::Mixed(&three)), &format!("{one_each} 3"));
+        check(
+            12,
+            2,
+            People(Ids::Texts(texts.all())),
+            &format!("{one_each} 3"),
+        );
+        check(12, 2, People(Ids::Mixed(&beyond[0])), outside);
+        check(12, 2, People(Ids::Mixed(&beyond[1])), outside);
     }
 }

@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 use crate::draw::alias::{More, Outcomes};
 use crate::draw::word::Width;
-use crate::error::{Error, Result};
 use crate::law::{Law, Matrix};
 use crate::system::memory::Gather;
 use classes::Classes;
@@ -61,10 +60,8 @@ pub enum Sampler {
 pub struct Composite {
     /// How the parts go together.
     pub joined: Parts,
-    /// Number of draws per record, at most 2^64 - 1.
+    /// Number of draws per record.
     pub draws: u64,
-    /// Number of matrices in it, at most 2^64 - 1. Those that draw nothing count too.
-    pub parts: u64,
 }
 
 /// How parts go together.
@@ -87,9 +84,6 @@ impl Parts {
         }
     }
 }
-
-/// More draws per record than anyone waits for.
-const DRAWS: u64 = 1 << 16;
 
 impl Sampler {
     /// The sampler of a law.
@@ -169,18 +163,9 @@ impl Sampler {
 
     /// With `own` draws beside those of the parts.
     fn composite(joined: Parts, own: u64) -> Self {
-        let sum = |start, each: fn(&Sampler) -> u64| {
-            let parts = joined.matrices().iter();
-            parts.fold(start, |sum: u64, part| {
-                sum.saturating_add(each(part.sampler()))
-            })
-        };
-        let (draws, parts) = (sum(own, Sampler::draws), sum(1, Sampler::parts));
-        Sampler::Composite(Composite {
-            joined,
-            draws,
-            parts,
-        })
+        let parts = joined.matrices().iter();
+        let draws = own + parts.map(|part| part.sampler().draws()).sum::<u64>();
+        Sampler::Composite(Composite { joined, draws })
     }
 
     /// Hand the path of each draw to `enter`, in the order of their numbers: those of the parts, then the choice of one.
@@ -208,29 +193,6 @@ impl Sampler {
             Sampler::Permutation(_) => 0,
             Sampler::Composite(composite) => composite.draws,
             Sampler::Leaf(_) => 1,
-        }
-    }
-
-    /// Matrices in it, itself among them.
-    fn parts(&self) -> u64 {
-        match self {
-            Sampler::Composite(composite) => composite.parts,
-            Sampler::Permutation(_) | Sampler::Leaf(_) => 1,
-        }
-    }
-
-    /// Refuse a composite that nests too many draws.
-    ///
-    /// # Errors
-    /// More than 65,536 draws per record, or four times as many matrices.
-    pub fn check(&self) -> Result<()> {
-        match self.draws() {
-            draws if draws > DRAWS || self.parts() > 4 * DRAWS => Err(Error::value(
-                "matrix",
-                format!("take at most {DRAWS} draws per record"),
-                format!("{draws} draws of {} nested matrices", self.parts()),
-            )),
-            _ => Ok(()),
         }
     }
 

@@ -1,10 +1,8 @@
 //! Perfect secrecy inside classes of consecutive codes, Expression (3): identity, uniform, blocks and k-anonymity.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
 use crate::law::composite::beta;
-use crate::law::parameters::{Arguments, Value};
+use crate::law::parameters::Arguments;
 use crate::law::{Law, Matrix};
 use crate::number::calibrate;
 use crate::number::lattice::MAX_SIZE;
@@ -12,14 +10,14 @@ use crate::number::lattice::MAX_SIZE;
 /// Everything is reported as it is. No bits, the start of every scale.
 pub fn identity(arguments: &mut Arguments) -> Result<Matrix> {
     let size = arguments.size()?;
-    let parameters = vec![("size", Value::Whole(size.into()))];
+    let parameters = vec![("size", size.into())];
     Ok(Matrix::new("identity", Law::identity(size), parameters))
 }
 
 /// Perfect secrecy, the report says nothing of the truth. All the bits.
 pub fn uniform(arguments: &mut Arguments) -> Result<Matrix> {
     let size = arguments.size()?;
-    let parameters = vec![("size", Value::Whole(size.into()))];
+    let parameters = vec![("size", size.into())];
     Ok(Matrix::new(
         "uniform",
         Law::classes_of([(size, 1)]),
@@ -39,7 +37,7 @@ pub fn blocks(arguments: &mut Arguments) -> Result<Matrix> {
         };
     }
     let law = Law::classes_of(sizes.iter().map(|&n| (n as u64, 1)));
-    let parameters = vec![("sizes", Value::Wholes(Arc::clone(&sizes)))];
+    let parameters = vec![("sizes", (&sizes).into())];
     Ok(Matrix::new("blocks", law, parameters))
 }
 
@@ -72,9 +70,6 @@ pub fn k_anonymous(arguments: &mut Arguments) -> Result<Matrix> {
             calibrate::smallest(1, size, reaches)
         }
     };
-    let parameters = vec![
-        ("size", Value::Whole(size.into())),
-        ("k", Value::Whole(k.into())),
-    ];
+    let parameters = vec![("size", size.into()), ("k", k.into())];
     Ok(Matrix::new("k_anonymous", with_k(size, k), parameters))
 }

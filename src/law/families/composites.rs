@@ -69,26 +69,18 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
             lattice::common_total("weights", &ratios)?
         }
         other => {
-            return Err(Error::type_(
-                "weights",
-                "be a vector of numbers",
-                other.kind(),
-            ));
+            let must = "be a vector of numbers";
+            return Err(Error::type_("weights", must, other.kind()));
         }
     };
     let sum: u128 = counts.iter().map(|&c| u128::from(c as u64)).sum();
     if sum != u128::from(total) {
-        return Err(Error::value(
-            "weights",
-            must,
-            format!("a sum of {sum}/{total}"),
-        ));
+        let got = format!("a sum of {sum}/{total}");
+        return Err(Error::value("weights", must, got));
     }
     let g = (counts.iter()).fold(u128::from(total), |g, &c| gcd(g, c as u128)) as i64;
-    Ok((
-        counts.iter().map(|c| c / g).gather_shared(),
-        total / g as u64,
-    ))
+    let lowest = counts.iter().map(|c| c / g).gather_shared();
+    Ok((lowest, total / g as u64))
 }
 
 /// A release that is randomized again, first by one matrix, then by another.

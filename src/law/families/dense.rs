@@ -34,7 +34,7 @@ pub fn made(name: &'static str, law: Law) -> Matrix {
     {
         let cells = Box::new(Value::Wholes(Arc::clone(counts)));
         parameters.push(("counts", Value::Table(*size, *size, cells)));
-        parameters.push(("total", Value::Whole((*total).into())));
+        parameters.push(("total", (*total).into()));
     }
     Matrix::new(name, law, parameters)
 }
@@ -189,11 +189,8 @@ pub fn of_counts(parameter: &str, size: usize, counts: Arc<[i64]>, total: i128) 
         }
     }
     if let Some(v) = columns.iter().position(|&sum| sum != total) {
-        let got = format!(
-            "{} in column {v}, off by {}",
-            columns[v],
-            columns[v] - total
-        );
+        let sum = columns[v];
+        let got = format!("{sum} in column {v}, off by {}", sum - total);
         return Err(Error::value(parameter, must, got));
     }
     match u64::try_from(total) {
@@ -202,11 +199,10 @@ pub fn of_counts(parameter: &str, size: usize, counts: Arc<[i64]>, total: i128) 
             total,
             size,
         }),
-        _ => Err(Error::value(
-            parameter,
-            "have a sum from 1 to below 2^63",
-            total,
-        )),
+        _ => {
+            let must = "have a sum from 1 to below 2^63";
+            Err(Error::value(parameter, must, total))
+        }
     }
 }
 

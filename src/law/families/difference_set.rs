@@ -60,9 +60,9 @@ pub fn build(arguments: &mut Arguments) -> Result<Matrix> {
         first_row[residue as usize] = inside as i64;
     }
     let parameters = vec![
-        ("size", Value::Whole(size.into())),
-        ("modulus", Value::Whole(modulus.into())),
-        ("residues", Value::Wholes(Arc::clone(&residues))),
+        ("size", size.into()),
+        ("modulus", modulus.into()),
+        ("residues", (&residues).into()),
         ("counts", Value::Wholes(counts)),
     ];
     let total = total as u64;

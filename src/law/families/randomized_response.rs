@@ -173,7 +173,7 @@ fn made(law: Law) -> Matrix {
         _ => (1, 1),
     };
     let parameters = vec![
-        ("size", Value::Whole(law.size().into())),
+        ("size", law.size().into()),
         ("keep", Value::Ratio(n as i128, d as i128)),
     ];
     Matrix::new("randomized_response", law, parameters)

@@ -1,9 +1,7 @@
 //! Reflected kernel: a step drawn from one even law, folded back at the ends of an ordinal scale.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
-use crate::law::parameters::{Arguments, Value};
+use crate::law::parameters::Arguments;
 use crate::law::{Law, Matrix};
 use crate::number::lattice;
 
@@ -16,8 +14,8 @@ pub fn build(arguments: &mut Arguments) -> Result<Matrix> {
 pub fn made(name: &'static str, law: Law) -> Matrix {
     let mut parameters = Vec::new();
     if let Law::Reflected { kernel, total } = &law {
-        parameters.push(("kernel", Value::Wholes(Arc::clone(kernel))));
-        parameters.push(("total", Value::Whole((*total).into())));
+        parameters.push(("kernel", kernel.into()));
+        parameters.push(("total", (*total).into()));
     }
     Matrix::new(name, law, parameters)
 }

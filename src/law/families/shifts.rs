@@ -1,9 +1,7 @@
 //! Circulant matrices, Expression (6), and permutations.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
-use crate::law::parameters::{Arguments, Value};
+use crate::law::parameters::Arguments;
 use crate::law::{Law, Matrix};
 use crate::number::lattice;
 use crate::system::memory;
@@ -16,10 +14,7 @@ pub fn circulant(arguments: &mut Arguments) -> Result<Matrix> {
     let sum = |counts: &[i64]| counts.iter().map(|&c| i128::from(c)).sum();
     let (first_row, total) =
         arguments.distribution("first_row", must, sum, lattice::round_vector)?;
-    let parameters = vec![
-        ("first_row", Value::Wholes(Arc::clone(&first_row))),
-        ("total", Value::Whole(total.into())),
-    ];
+    let parameters = vec![("first_row", (&first_row).into()), ("total", total.into())];
     let law = Law::Circulant { first_row, total };
     Ok(Matrix::new("circulant", law, parameters))
 }
@@ -36,7 +31,7 @@ pub fn permutation(arguments: &mut Arguments) -> Result<Matrix> {
             None => return Err(Error::value("targets", must, format!("{v} at {u}"))),
         }
     }
-    let parameters = vec![("targets", Value::Wholes(Arc::clone(&targets)))];
+    let parameters = vec![("targets", (&targets).into())];
     let law = Law::Permutation(targets);
     Ok(Matrix::new("permutation", law, parameters))
 }

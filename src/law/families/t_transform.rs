@@ -34,9 +34,9 @@ pub fn build(arguments: &mut Arguments) -> Result<Matrix> {
     let (stay, sum) = (stay / g, sum / g);
     let (i, j) = (i.min(j), i.max(j));
     let parameters = vec![
-        ("size", Value::Whole(size.into())),
-        ("i", Value::Whole(i.into())),
-        ("j", Value::Whole(j.into())),
+        ("size", size.into()),
+        ("i", i.into()),
+        ("j", j.into()),
         ("keep", Value::Ratio(stay as i128, sum as i128)),
     ];
     let law = Law::TTransform {

@@ -50,12 +50,8 @@ fn by_beta(size: u64, wanted: f64) -> Result<Law> {
     let peak = calibrate::largest(1, end, rises);
     let most = reported(peak);
     if !(wanted <= most) {
-        return Err(Error::reach(
-            "beta",
-            format!("be at most {most} for one alpha at size {size}"),
-            wanted,
-            Some(most),
-        ));
+        let must = format!("be at most {most} for one alpha at size {size}");
+        return Err(Error::reach("beta", must, wanted, Some(most)));
     }
     Ok(law(calibrate::smallest(0, peak, |a| reported(a) >= wanted)))
 }
@@ -111,19 +107,15 @@ pub fn build(arguments: &mut Arguments) -> Result<Matrix> {
         // An empty list has no type; it is the matrix of size 1.
         Value::Reals(reals) => vector(round(&reals, arguments)?, GRID)?,
         Value::Table(..) | Value::Matrices(_) => {
-            return Err(Error::type_(
-                "alphas",
-                "be one number or a vector",
-                "a table",
-            ));
+            let must = "be one number or a vector";
+            return Err(Error::type_("alphas", must, "a table"));
         }
     };
     match size {
-        Some(size) if size != law.size() => Err(Error::value(
-            "size",
-            format!("be one more than the {} alphas", law.size() - 1),
-            size,
-        )),
+        Some(size) if size != law.size() => {
+            let must = format!("be one more than the {} alphas", law.size() - 1);
+            Err(Error::value("size", must, size))
+        }
         _ => Ok(made(law)),
     }
 }
@@ -138,13 +130,10 @@ fn made(law: Law) -> Matrix {
     } = &law
     {
         parameters = match alphas {
-            Alphas::Constant(alpha) => vec![
-                ("alphas", Value::Whole((*alpha).into())),
-                ("size", Value::Whole((*size).into())),
-            ],
-            Alphas::Vector(alphas) => vec![("alphas", Value::Wholes(Arc::clone(alphas)))],
+            Alphas::Constant(alpha) => vec![("alphas", (*alpha).into()), ("size", (*size).into())],
+            Alphas::Vector(alphas) => vec![("alphas", alphas.into())],
         };
-        parameters.push(("total", Value::Whole((*total).into())));
+        parameters.push(("total", (*total).into()));
     }
     Matrix::new("tridiagonal", law, parameters)
 }
@@ -164,11 +153,8 @@ fn vector(alphas: Arc<[i64]>, total: u64) -> Result<Law> {
         match u64::try_from(alpha) {
             Ok(alpha) if alpha <= total - previous => previous = alpha,
             _ => {
-                return Err(Error::value(
-                    "alphas",
-                    MUST,
-                    format!("{alpha}/{total} at {i} after {previous}/{total}"),
-                ));
+                let got = format!("{alpha}/{total} at {i} after {previous}/{total}");
+                return Err(Error::value("alphas", MUST, got));
             }
         }
     }

@@ -39,22 +39,17 @@ pub fn common_total(name: &str, ratios: &[(i128, i128)]) -> Result<(Arc<[i64]>, 
     let mut total: u128 = 1;
     for (i, &(n, d)) in ratios.iter().enumerate() {
         if n < 0 {
-            return Err(Error::value(
-                name,
-                "hold non-negative numbers",
-                format!("{n}/{d} at {i}"),
-            ));
+            let got = format!("{n}/{d} at {i}");
+            return Err(Error::value(name, "hold non-negative numbers", got));
         }
         let d = d.unsigned_abs();
         // Neither factor reaches 2^63, so their product does not leave 128 bits.
         let lcm = (d < 1 << 63).then(|| total / gcd(total, d) * d);
         total = lcm.unwrap_or(u128::MAX);
         if total >= 1 << 63 {
-            return Err(Error::value(
-                name,
-                "have a common denominator below 2^63",
-                format!("2^63 or more up to position {i}"),
-            ));
+            let must = "have a common denominator below 2^63";
+            let got = format!("2^63 or more up to position {i}");
+            return Err(Error::value(name, must, got));
         }
     }
     let count = |(i, &(n, d)): (usize, &(i128, i128))| {

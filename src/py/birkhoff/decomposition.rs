@@ -185,9 +185,9 @@ impl Decomposition {
     ///        [2, 0, 1]], dtype=uint16)
     #[getter]
     fn permutations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.inner.code_bytes() {
-            2 => self.written(py, |v| v as u16),
-            4 => self.written(py, |v| v as u32),
+        match self.size() {
+            0..=0x1_0000 => self.written(py, |v| v as u16),
+            0x1_0001..=0x1_0000_0000 => self.written(py, |v| v as u32),
             _ => self.written(py, |v| v as u64),
         }
     }

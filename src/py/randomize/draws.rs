@@ -4,16 +4,13 @@ use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::prelude::*;
 
 use crate::draw::code::{Width, typed};
-use crate::draw::randomize::{Addresses, randomize, refuse};
+use crate::draw::randomize::{Addresses, randomize};
 use crate::error::Error;
 use crate::law::Matrix;
 use crate::py::convert::{array_type, as_array};
 use crate::py::ids::HeldIds;
 use crate::py::secret::Secret;
 use crate::py::work::{DETACH_FROM, detached};
-
-/// Records of a batch if their ids are Python objects, which are read batch by batch.
-const OBJECTS: usize = 1 << 16;
 
 /// A column under a matrix and a key.
 pub struct Draws<'a, 'py> {
@@ -24,37 +21,19 @@ pub struct Draws<'a, 'py> {
 }
 
 impl<'py> Draws<'_, 'py> {
-    /// Draw for consecutive rows from this one on.
-    pub fn by_rows(self, py: Python<'py>, row: u64) -> PyResult<Bound<'py, PyAny>> {
-        self.draw(py, 0, self.column.len, Addresses::Rows(row))?;
-        self.column.finish()
-    }
-
     /// Draw by ids, one per record.
     pub fn by_ids(self, py: Python<'py>, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let n = self.column.len;
-        let held = HeldIds::new(ids)?.check(n)?;
-        let batch = match held {
-            HeldIds::Listed(_) => OBJECTS,
-            _ => n.max(1),
-        };
-        // Once at least, as the matrix is looked at there.
-        for start in (0..n.max(1)).step_by(batch) {
-            let end = n.min(start + batch);
-            let read = held.read(start, end)?;
-            self.draw(py, start, end, Addresses::Ids(read.ids()))?;
+        let (held, records) = (HeldIds::new(ids)?, self.column.len);
+        if held.len() != records {
+            let must = format!("be one for each of the {records} records");
+            return Err(Error::value("ids", must, held.len()).into());
         }
-        self.column.finish()
+        let read = held.read(py)?;
+        self.draw(py, Addresses::Ids(read.ids()))
     }
 
-    /// Draw for the records `start..end`.
-    fn draw(
-        &self,
-        py: Python<'_>,
-        start: usize,
-        end: usize,
-        addresses: Addresses<'_>,
-    ) -> PyResult<()> {
+    /// Draw for these addresses.
+    pub fn draw(self, py: Python<'py>, addresses: Addresses<'_>) -> PyResult<Bound<'py, PyAny>> {
         // Tables are built and hashed once per matrix, which may take a while.
         let (matrix, size) = (self.matrix, self.matrix.size());
         let tables = size.saturating_mul(size).max(DETACH_FROM);
@@ -62,20 +41,20 @@ impl<'py> Draws<'_, 'py> {
             matrix.digest();
             matrix.sampler().draws()
         })?;
-        let numbers = ((end - start) as u64).saturating_mul(draws);
+        let numbers = (self.column.len as u64).saturating_mul(draws);
         let (key, labels, threads) = (self.secret.key(), &self.secret.labels, self.threads);
         let done = typed!(Width::of_bytes(self.column.bytes), T => {
             let codes = self.column.codes.as_ref().map(|codes| codes.cast::<PyArray1<T>>());
             let codes = codes.transpose()?.map(|codes| codes.readonly());
             let codes = codes.as_ref().map(|codes| codes.as_slice()).transpose()?;
-            let codes = codes.map(|codes| &codes[start..end]);
             let mut out = self.column.out.cast::<PyArray1<T>>()?.readwrite();
-            let out = &mut out.as_slice_mut()?[start..end];
+            let out = out.as_slice_mut()?;
             detached(py, numbers, || {
                 randomize(matrix, key, labels, codes, out, addresses, threads)
             })?
         });
-        Ok(done.map_err(|refused| refuse(refused, start, matrix.truths()))?)
+        done?;
+        self.column.finish()
     }
 }
 

@@ -1,14 +1,15 @@
 //! `Matrix.randomize` and `Matrix.respond`: check, detach, draw, hand back.
 
-use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
 use super::convert::{self, type_name, whole};
 use super::ids::one_id;
 use super::law::Matrix;
+use super::scalar::{Scalar, scalar};
 use super::secret::{Secret, missing};
 use super::work::detached;
+use crate::draw::randomize::Addresses;
 use crate::draw::respond::{keyed, with_words};
 use crate::error::Error;
 use crate::system::pool;
@@ -110,7 +111,7 @@ impl Matrix {
         };
         match ids {
             Some(ids) => draws.by_ids(py, ids),
-            None => draws.by_rows(py, row.unwrap_or(0)),
+            None => draws.draw(py, Addresses::Rows(row.unwrap_or(0))),
         }
     }
 
@@ -149,7 +150,6 @@ impl Matrix {
                 return Err(Error::value("key", "be given with an id", "none").into());
             }
             let sampler = matrix.sampler();
-            sampler.check()?;
             return Ok(with_words(|words| sampler.respond(u, words))?);
         }
         let secret = Secret::new(key, stream)?;
@@ -170,19 +170,14 @@ fn one_code(code: &Bound<'_, PyAny>, size: u64) -> PyResult<u64> {
         return Ok(u);
     }
     let must = format!("be an integer from 0 to {}", size - 1);
-    if size == 2
-        && let Ok(flag) = convert::flag("code", code)
-    {
-        return Ok(flag.into());
-    }
-    let py = code.py();
-    convert::code("code", code, size).map_err(|error| {
-        if error.is_instance_of::<PyIndexError>(py) {
-            Error::value("code", must, "a number outside").into()
-        } else if error.is_instance_of::<PyTypeError>(py) {
-            Error::type_("code", must, type_name(code)).into()
-        } else {
-            error
+    match scalar(code)? {
+        Scalar::Whole(n) if (0..size.into()).contains(&n) => Ok(n as u64),
+        Scalar::Whole(_) | Scalar::Beyond => {
+            Err(Error::value("code", must, "a number outside").into())
         }
-    })
+        _ => match convert::flag("code", code) {
+            Ok(flag) if size == 2 => Ok(flag.into()),
+            _ => Err(Error::type_("code", must, type_name(code)).into()),
+        },
+    }
 }

@@ -16,17 +16,18 @@ import bistochastic_survey as sv
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.cli.group import main, say, say_json
-from bistochastic_survey.cli.inputs import names_in, open_released, read_key, read_own
-from bistochastic_survey.cli.options import (
+from bistochastic_survey.cli.inputs import (
     FILE,
     columns_named,
     columns_option,
     conditions,
-    design_of,
     file_argument,
     format_option,
     json_option,
+    open_released,
     plan_option,
+    read_key,
+    read_own,
     reads_csv,
     show,
     takes_survey,
@@ -109,8 +110,7 @@ def estimate(
     if chosen != 1:
         must = "be given one of --by, --mean, --count and --ratio"
         raise Refused("estimate", must, chosen or "none")
-    design = design_of(survey, fpc, names_in(file, dialect))
-    source = open_released(file, law, design, dialect)
+    source, design = open_released(file, law, survey, dialect, fpc)
     with closing(source), steps() as tell, said("file"):
         tell("estimating", None)
         release: Release[Any] = Release(source, certificate or law)
@@ -203,8 +203,7 @@ def regress(
     from bistochastic_survey.files.tables import said
 
     law, certificate = read_own(file, plan)
-    design = design_of(survey, None, names_in(file, dialect))
-    source = open_released(file, law, design, dialect)
+    source, design = open_released(file, law, survey, dialect)
     with closing(source), said("file"):
         release: Release[Any] = Release(source, certificate or law)
         found = release.regress(formula, model=model, method=method, design=design)

@@ -14,8 +14,7 @@ from click import option
 
 import bistochastic_survey as sv
 from bistochastic_survey.cli.group import main, say
-from bistochastic_survey.cli.inputs import write_new
-from bistochastic_survey.cli.options import FILE
+from bistochastic_survey.cli.inputs import FILE, write_new
 from bistochastic_survey.plan.preview import becomes
 from bistochastic_survey.samples import COUNTS, TITANIC
 from bistochastic_survey.wording import down, shown, table, up

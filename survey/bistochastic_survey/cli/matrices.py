@@ -13,10 +13,10 @@ import numpy as np
 from click import argument, option
 
 import bistochastic as bs
+from bistochastic.backend import Family
 from bistochastic.errors import Refused
 from bistochastic_survey.cli.group import main, say, say_json
-from bistochastic_survey.cli.inputs import PLANS, read_law, text_of
-from bistochastic_survey.cli.options import json_option, number
+from bistochastic_survey.cli.inputs import PLANS, json_option, number, read_law, text_of
 from bistochastic_survey.wording import shown
 
 # The parameters that are lists, also if one number is typed for them.
@@ -116,7 +116,7 @@ def _matrix(family: str, pairs: Sequence[tuple[str, str]], costs: Any = None) ->
             raise Refused(shown(typed), "be given once", "it twice")
         else:
             given[name] = _value(name, text)
-    maker = getattr(bs, family, bs.build) if family in get_args(bs.backend.Family) else bs.build
+    maker = getattr(bs, family, bs.build) if family in get_args(Family) else bs.build
     if costs is not None and "cost" in signature(maker).parameters:
         given["cost"] = costs
     return bs.build(family, **given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,22 +16,20 @@ from bistochastic import Key
 from bistochastic.errors import OutOfMemoryError, Refused
 from bistochastic_survey.cli.group import in_shell, main, say, say_json, warn
 from bistochastic_survey.cli.inputs import (
-    read_certificate,
-    read_key,
-    read_law,
-    read_plan,
-    refuse_old,
-    refuse_same,
-    write_new,
-)
-from bistochastic_survey.cli.options import (
     DECIMAL,
     FILE,
     SEPARATOR,
     columns_named,
     columns_option,
     file_argument,
+    read_certificate,
+    read_key,
+    read_law,
+    read_plan,
     reads_csv,
+    refuse_old,
+    refuse_same,
+    write_new,
 )
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import steps, watched
@@ -266,7 +265,7 @@ def protect(
     from bistochastic_survey.files.earlier_draws import describe_draws, read_earlier
     from bistochastic_survey.files.pipe import protect_pipe
     from bistochastic_survey.files.protect import protect_file
-    from bistochastic_survey.release.options import Options
+    from bistochastic_survey.release.run import Options
 
     if not all(out.name for out in outs):
         raise Refused("out", "be a file", "a folder")
@@ -304,12 +303,10 @@ def protect(
         **options,
     )
     if is_pipe:
-        read, write = click.get_binary_stream("stdin"), click.get_binary_stream("stdout")
-        found = protect_pipe(
-            made, read, write, target, settings, form=format or "csv", dialect=dialect
-        )
-        for each in (*found.warnings, _ORDER):
-            warn(each)
+        pipe = sys.stdin.buffer, sys.stdout.buffer
+        found = protect_pipe(made, *pipe, target, settings, form=format or "csv", dialect=dialect)
+        for sentence in (*found.warnings, _ORDER):
+            warn(sentence)
         return
     earlier = read_earlier(out)
     try:

@@ -29,8 +29,8 @@ from bistochastic_survey.files.protect import id_kinds, kinds
 from bistochastic_survey.files.tables import Sink, Source
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
-from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.protect import Stream
+from bistochastic_survey.release.run import Options
 from bistochastic_survey.table.arrow_cells import spelled_out
 
 # Lines that are read together, the bytes of one, and the digits of an integer that is read.

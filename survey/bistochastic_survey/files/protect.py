@@ -33,9 +33,9 @@ from bistochastic_survey.files.tables import Sink, Source
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.columns import NumericValues
-from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.protect import Stream, abreast, ahead, permuted
 from bistochastic_survey.release.release import notes
+from bistochastic_survey.release.run import Options
 from bistochastic_survey.table.frames import opened as as_table
 
 

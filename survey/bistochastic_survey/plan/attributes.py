@@ -25,10 +25,8 @@ from bistochastic_survey.wording import Shown, about, down, meant, shown
 Given = Mapping[str, object]
 Cells = tuple[tuple[Label | None, ...], ...]
 Recodes = tuple[tuple[tuple[Label, Label | None], ...], ...]
-# The fields of `Coded`, in their order.
 Axes = tuple[Labels, ...]
 Names = tuple[str, ...]
-Held = tuple[Names, Axes, Matrix | None, Missing, "Groups | None", Cells, bool, str | None, Recodes]
 
 MISSING = ("raise", "keep", "category")
 FAMILIES: tuple[str, ...] = get_args(backend.Family)
@@ -184,8 +182,8 @@ def check_fields(
     impossible: Iterable[Sequence[Label | None]] = (),
     categories_from_data: bool = False,
     recode: object = None,
-) -> Held:
-    """Return the fields of an attribute, once all of them are checked."""
+) -> dict[str, Any]:
+    """Return the fields of ``Coded``, once all of them are checked."""
     checks.one_of("missing", missing, MISSING)
     shape = [len(labels) + (missing == "category") for labels in axes]
     cells = _impossible(columns, axes, missing, impossible)
@@ -220,8 +218,11 @@ def check_fields(
     if by in columns:
         raise Refused("unit", "be an unprotected column", "the column itself")
     recodes = _read_recodes(columns, axes, missing, recode)
-    chosen = None if held is not None else every[0]
-    return columns, axes, chosen, missing, held, cells, flag, by, recodes
+    return {
+        "columns": columns, "axes": axes, "matrix": every[0] if held is None else None,
+        "missing": missing, "groups": held, "impossible": cells, "categories_from_data": flag,
+        "unit": by, "recode": recodes,
+    }  # fmt: skip
 
 
 def _read_recodes(columns: Names, axes: Axes, missing: str, given: Any) -> Recodes:
@@ -351,7 +352,7 @@ class Categorical(Coded):
                 missing=missing, groups=groups, categories_from_data=categories_from_data,
                 unit=unit, recode=None if recode is None else {name: recode},
             )  # fmt: skip
-            super().__init__(*held)
+            super().__init__(**held)
 
     @property
     def column(self) -> str:
@@ -416,7 +417,7 @@ class Joint(Coded):
                 impossible=impossible, categories_from_data=categories_from_data, unit=unit,
                 recode=recode,
             )  # fmt: skip
-            super().__init__(*held)
+            super().__init__(**held)
 
     @property
     def categories(self) -> tuple[tuple[Label, ...], ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bistochastic as bs
 from bistochastic import Matrix
@@ -99,17 +99,9 @@ def obstacle(
     return ""
 
 
-def sentences(
-    plan: Plan,
-    records: int | None,
-    *,
-    clear: Collection[str] | None = None,
-    shuffled: bool = True,
-    by_ids: bool = False,
-) -> list[str]:
-    """State the central epsilon with what it assumes, or why there is none."""
-    why = obstacle(plan, records, clear=clear, shuffled=shuffled, by_ids=by_ids)
-    if why:
+def sentences(plan: Plan, records: int | None, **facts: Any) -> list[str]:
+    """State the central epsilon with what it assumes, or why there is none: :func:`obstacle`."""
+    if why := obstacle(plan, records, **facts):
         return [f"No central epsilon of a shuffled file: {why}"]
     found = central(plan, records or 0)
     said = f"Shuffled file of {records:,} records: central epsilon at most {up(found.epsilon)} at "

@@ -19,7 +19,7 @@ from bistochastic_survey.plan.labels import Labels, padded
 from bistochastic_survey.plan.numeric import Binned
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.columns import Coded
-from bistochastic_survey.wording import about, shown
+from bistochastic_survey.wording import about
 
 PROTOCOL = 1
 _TYPES = {"text": "string", "integer": "integer", "boolean": "boolean"}
@@ -27,11 +27,7 @@ _TYPES = {"text": "string", "integer": "integer", "boolean": "boolean"}
 
 def client_json(plan: Plan) -> str:
     """Write the plan for clients."""
-    plan._refuse_undecided()
-    for attribute in plan._numeric:
-        must = "not be numeric for a client, as numbers are permuted among records"
-        raise Refused("", must, "a numeric column", column=attribute.columns)
-    file_labels.refuse_numbers(plan, "for a client")
+    file_labels.refuse_others(plan, "for a client")
     written = {
         "protocol": PROTOCOL,
         "name": plan.name,
@@ -45,9 +41,6 @@ def client_json(plan: Plan) -> str:
 
 
 def _attribute(attribute: Coded) -> dict[str, Any]:
-    if attribute.unit is not None:
-        must = "not be drawn by unit for a client, which holds no other record"
-        raise Refused("", must, f"unit `{shown(attribute.unit)}`", column=attribute.columns)
     pairs = zip(attribute.columns, attribute.axes, strict=True)
     written: dict[str, Any] = {"columns": [_column(*pair) for pair in pairs]}
     for column, raw, labels in zip(written["columns"], attribute._raw, attribute.axes, strict=True):

@@ -7,8 +7,8 @@ here: groups, missing values that are published, and class means.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -134,29 +134,27 @@ def _numeric(attribute: Numeric) -> Measures:
     average = attribute.how == "average"
     law = attribute.matrix
     why = "class means are a fixed function of the values"
-    found = Measures(
+    bits = beta = None
+    if law is not None and attribute.grouped:
+        # The least over all groups that there may be, of all records.
+        bits = 0.0 if average else min(attribute.least_bits, law.max_bits)
+        beta = _ratio(bits, log2_up(law.size)) if law.size > 1 else 1.0
+    elif law is not None:
+        held = guarantee((), individuals=law)
+        beta = 0.0 if average and law.size > 1 else held.beta
+        bits = 0.0 if average else held.bits
+    return Measures(
         columns=attribute.columns,
         kind="numeric",
         family=attribute.family or (law.family if law is not None else ""),
-        size=None,
-        bits=None,
-        max_bits=None,
-        beta=None,
+        size=None if law is None else law.size,
+        bits=bits,
+        max_bits=None if law is None else law.max_bits,
+        beta=beta,
         epsilon=math.inf,
         reason=why if average else "the set of values is published",
         deterministic=average and (law is None or law.size > 1),
     )
-    if law is None:
-        return found
-    if attribute.grouped:
-        # The least over all groups that there may be, of all records.
-        bits = 0.0 if average else min(attribute.least_bits, law.max_bits)
-        beta = _ratio(bits, log2_up(law.size)) if law.size > 1 else 1.0
-        return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
-    held = guarantee((), individuals=law)
-    beta = 0.0 if average and law.size > 1 else held.beta
-    bits = 0.0 if average else held.bits
-    return replace(found, size=law.size, bits=bits, max_bits=law.max_bits, beta=beta)
 
 
 # The meaning of each definition, for people who have not read the paper.
@@ -185,15 +183,6 @@ def together(parts: Iterable[Measures]) -> Bits | None:
         return None
     total = guarantee(known)
     return Bits(total.bits, total.max_bits, total.beta, len(known))
-
-
-def require_bits(parts: Iterable[Measures], columns: Sequence[str]) -> Bits:
-    """Do the same; raise an error about these columns if no size is known."""
-    found = together(parts)
-    if found is None:
-        must = "be known for a numeric column"
-        raise Refused("records", must, "none, which for_records(n) sets", column=columns)
-    return found
 
 
 def epsilon(parts: Iterable[Measures]) -> float:
@@ -287,9 +276,11 @@ def require(plan: Plan, asked: Mapping[str, object]) -> None:
     if "epsilon" in wanted and not plan.epsilon <= wanted["epsilon"]:
         most = f"be at most {exact(wanted['epsilon'])} for a record"
         worst = max(parts, key=lambda each: each.epsilon)
-        why = f", in {prefix(worst.columns)[:-2]}" + (f": {worst.reason}" * bool(worst.reason))
+        why = f", the largest in {prefix(worst.columns)[:-2]}" + (
+            f": {worst.reason}" * bool(worst.reason)
+        )
         got = exact(plan.epsilon)
-        raise GuaranteeError("epsilon", most, f"{got} in all, most of it{why}")
+        raise GuaranteeError("epsilon", most, f"{got} in all{why}")
     m, bound = wanted.get("pooled", (1, math.inf))
     if not (sum_ := pooled(plan, m)) <= bound:
         most = f"be at most {exact(bound)} for {m} records of a unit"

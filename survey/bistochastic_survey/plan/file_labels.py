@@ -137,6 +137,19 @@ def check_columns(plan: Plan) -> None:
             )
 
 
+def refuse_others(plan: Plan, where: str) -> None:
+    """Raise for columns that need other records than those at hand, and for numbers in classes."""
+    plan._refuse_undecided()
+    for attribute in plan._numeric:
+        must = f"not be numeric {where}, as numbers are permuted among records"
+        raise Refused("", must, "a numeric one", column=attribute.columns)
+    refuse_numbers(plan, where)
+    for coded in plan._coded:
+        if coded.unit is not None:
+            must = f"not be drawn by unit {where}, as a client holds no other record"
+            raise Refused("", must, f"unit `{shown(coded.unit)}`", column=coded.columns)
+
+
 def refuse_numbers(plan: Plan, where: str) -> None:
     """Raise for numbers inside classes, which are drawn for a row: without one, by an id, they
     would be the same for ever."""

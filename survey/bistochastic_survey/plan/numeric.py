@@ -34,7 +34,7 @@ from bistochastic_survey.plan.attributes import (
     refuse_padding,
 )
 from bistochastic_survey.plan.labels import Labels
-from bistochastic_survey.release.columns import Coded, Missing, Places, WholeColumn, read_clipped
+from bistochastic_survey.release.columns import Missing, Places, WholeColumn, read_clipped
 from bistochastic_survey.table.arrays import narrow
 from bistochastic_survey.table.frames import Codes, Mask, Table
 from bistochastic_survey.wording import about, row, shown
@@ -191,21 +191,8 @@ class Bins:
         return found, starts, np.array(counts)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class BinnedFields(Coded):
-    """The fields of ``Binned`` that a categorical column does not have."""
-
-    _noun = "classes"
-    _bins: Bins
-    output: Literal["interval", "midpoint", "number"]
-    step: int | float | None
-    bottom: Break | None
-    top: Break | None
-    representatives: tuple[float, ...] | None
-
-
-@dataclass(frozen=True, init=False, repr=False)
-class Binned(Categorical, BinnedFields):
+@dataclass(frozen=True, init=False, kw_only=True, repr=False)
+class Binned(Categorical):
     """A column of numbers or dates in public classes, each reported with its own probabilities.
 
     Unlike :class:`Numeric`, every record is randomized by itself: epsilon is finite, and a binned
@@ -242,6 +229,14 @@ class Binned(Categorical, BinnedFields):
     bistochastic.errors.Refused: column `age`: `breaks` must increase; got one that does not at 2
     """
 
+    _noun = "classes"
+    _bins: Bins
+    output: Literal["interval", "midpoint", "number"]
+    step: int | float | None
+    bottom: Break | None
+    top: Break | None
+    representatives: tuple[float, ...] | None
+
     def __init__(
         self,
         column: str,
@@ -274,9 +269,9 @@ class Binned(Categorical, BinnedFields):
                     "output", must, f"{output}: top and bottom code values beyond a break"
                 )
             least, most = clipped(bottom, top, bins)
-            BinnedFields.__init__(
-                self, *held, _bins=bins, output=output, step=_step(step, output, bins),
-                bottom=least, top=most, representatives=_representatives(representatives, bins),
+            vars(self).update(
+                held, _bins=bins, output=output, step=_step(step, output, bins), bottom=least,
+                top=most, representatives=_representatives(representatives, bins),
             )  # fmt: skip
             refuse_padding("bins", self.matrices)
             if output == "number":

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from bistochastic_survey.progress import Progress
     from bistochastic_survey.release.batch_function import BatchFunction
     from bistochastic_survey.release.certificate import Certificate
-    from bistochastic_survey.release.options import EngineOptions, Scannable
     from bistochastic_survey.release.protect import ProtectedBatches
     from bistochastic_survey.release.release import Release
     from bistochastic_survey.release.responder import PlannedColumn, Responder
+    from bistochastic_survey.release.run import EngineOptions, Scannable
     from bistochastic_survey.release.waves import Wave
 
 
@@ -142,7 +142,7 @@ class Plan(PlanFields):
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    @property
+    @property  # type: ignore[misc]  # of the field's name
     def column_labels(self) -> dict[str, str]:
         """Labels of columns, for files of SPSS and Stata.
 
@@ -155,7 +155,7 @@ class Plan(PlanFields):
         """
         return dict(vars(self)["column_labels"])
 
-    @property
+    @property  # type: ignore[misc]  # of the field's name
     def value_labels(self) -> dict[str, dict[str | int | bool, str]]:
         """Labels of values by column, for files of SPSS and Stata: see :attr:`column_labels`."""
         return {column: dict(pairs) for column, pairs in vars(self)["value_labels"]}
@@ -296,7 +296,11 @@ class Plan(PlanFields):
     def _together(self) -> Bits:
         if not self.attributes:
             self._refuse_undecided()
-        return definitions.require_bits(self.by_attribute.values(), self.attributes[0].columns)
+        found = definitions.together(self.by_attribute.values())
+        if found is None:
+            must, got = "be known for a numeric column", "none, which for_records(n) sets"
+            raise Refused("records", must, got, column=self.attributes[0].columns)
+        return found
 
     @property
     def bits(self) -> float:
@@ -364,7 +368,7 @@ class Plan(PlanFields):
         file_labels.check_columns(made)
         return made
 
-    @property
+    @property  # type: ignore[misc]  # of the field's name
     def requirement(self) -> dict[str, Any]:
         """The publisher's own requirement, under the names of :meth:`require`; may be empty.
 
@@ -518,8 +522,8 @@ class Plan(PlanFields):
         >>> sorted(set(release.data["sex"]) | {"F", "M"}), release.certificate.records
         (['F', 'M'], 3)
         """
-        from bistochastic_survey.release.options import Options
         from bistochastic_survey.release.protect import protect
+        from bistochastic_survey.release.run import Options
 
         said = Options.of(
             self, key=key, release_name=release_name, ids=ids, shuffle=shuffle,
@@ -554,8 +558,8 @@ class Plan(PlanFields):
         >>> batches.read_all().num_rows, batches.certificate.records
         (3, 3)
         """
-        from bistochastic_survey.release.options import Options
         from bistochastic_survey.release.protect import protect_batches
+        from bistochastic_survey.release.run import Options
 
         said = Options.of(
             self, key=key, release_name=release_name, ids=ids, unit_pseudonym=unit_pseudonym,
@@ -615,16 +619,7 @@ class Plan(PlanFields):
         self, obj: FrameT, *, observation: object = None, **options: Unpack[EngineOptions]
     ) -> FrameT: ...
     def on(
-        self,
-        obj: object,
-        *,
-        key: KeySource,
-        release_name: str | None = None,
-        ids: Wave | None = None,
-        row_columns: Sequence[str] | None = None,
-        unit_pseudonym: Mapping[str, str] | None = None,
-        allow_insecure: bool = False,
-        observation: object = None,
+        self, obj: object, *, observation: object = None, **options: Unpack[EngineOptions]
     ) -> Any:
         """Apply the batch function to an object of an engine, which computes the result later.
 
@@ -653,11 +648,7 @@ class Plan(PlanFields):
         """
         from bistochastic_survey.release.batch_function import on
 
-        made = self.batch_function(
-            key=key, release_name=release_name, ids=ids, row_columns=row_columns,
-            unit_pseudonym=unit_pseudonym, allow_insecure=allow_insecure,
-        )  # fmt: skip
-        return on(made, obj, observation)
+        return on(self.batch_function(**options), obj, observation)
 
     def responder(
         self,
@@ -740,8 +731,8 @@ class Plan(PlanFields):
         >>> collector.add({"sex": "X"})
         Traceback (most recent call last):
             ...
-        bistochastic.errors.Refused: column `sex`: must hold a declared category; got an undeclared
-            one
+        bistochastic.errors.Refused: column `sex`: must hold declared categories only; got 1 other
+            value, the first in row 0 (the categories are strings, such as 'F')
         """
         from bistochastic_survey.analysis.collector import Collector
 
@@ -753,11 +744,11 @@ class Plan(PlanFields):
 
         The digest is of the names and values of format 1, so later names do not change it.
         """
-        return plan_json.digest(self)
+        return plan_json.digest_of_plain(plan_json.plain(self))
 
     def to_json(self) -> str:
         """Return the plan as JSON, which is enough to protect, respond or estimate."""
-        return plan_json.to_json(self)
+        return plan_json.to_text(plan_json.plain(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -767,8 +758,8 @@ class Plan(PlanFields):
         >>> sv.Plan.from_json('{"version": 1, "atributes": []}')
         Traceback (most recent call last):
             ...
-        bistochastic.errors.Refused: `atributes` must be one of version, attributes, ...; got an
-            unknown name
+        bistochastic.errors.Refused: `atributes` must be one of version, attributes, name, keep,
+            ...; got an unknown name, did you mean attributes?
         """
         return plan_json.from_json(cls, text)
 

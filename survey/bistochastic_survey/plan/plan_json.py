@@ -94,13 +94,12 @@ def _numeric_data(attribute: Numeric) -> Fields:
     if attribute.matrix is not None:
         found["matrix"] = _matrix_data(attribute.matrix)
     found |= {"order": attribute.order or "none", "how": attribute.how}
-    if attribute.within is not None:
-        found["within"] = attribute.within
-    if attribute.grouped:
-        found["min_group"] = attribute.min_group
-    if attribute.missing != "raise":
-        found["missing"] = attribute.missing
-    return found
+    more = {
+        "within": attribute.within,
+        "min_group": attribute.grouped and attribute.min_group,
+        "missing": attribute.missing != "raise" and attribute.missing,
+    }
+    return found | {name: value for name, value in more.items() if value}
 
 
 def _coded_data(attribute: Coded) -> Fields:
@@ -140,6 +139,16 @@ def _day(x: Break) -> int | float | str:
     return x.isoformat() if isinstance(x, date) else x
 
 
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Lists inside lists, until Python gives up."""
+    try:
+        yield
+    except RecursionError:
+        raise Refused("plan", "be nested less deeply", "too many levels") from None
+
+
+@_deep()
 def plain(plan: Plan) -> Fields:
     """Convert a plan to plain data."""
     labels = plan.value_labels.items()
@@ -160,27 +169,6 @@ def plain(plan: Plan) -> Fields:
         "drop": list(plan.drop),
         **{name: value for name, value in later.items() if value is not None},
     }
-
-
-def to_json(plan: Plan) -> str:
-    """Write a plan as JSON, the same string for equal plans."""
-    with _deep():
-        return to_text(plain(plan))
-
-
-def digest(plan: Plan) -> str:
-    """Compute the digest of a plan, whatever names its fields have."""
-    with _deep():
-        return digest_of_plain(plain(plan))
-
-
-@contextmanager
-def _deep() -> Iterator[None]:
-    """Composites inside composites, until Python gives up."""
-    try:
-        yield
-    except RecursionError:
-        raise Refused("plan", "be nested less deeply", "too many levels") from None
 
 
 def format_1(plan: Fields) -> Fields:
@@ -449,13 +437,12 @@ _OPTIONS: dict[str, Callable[[Here], Any]] = {
 }
 
 
+@_deep()
 def from_json(kind: type[P], text: str) -> P:
     """Read a plan from JSON."""
     if isinstance(text, str):
         _refuse_path(text, ".json")
-    data = parsed(text)
-    with _deep():
-        return from_data(kind, data)
+    return from_data(kind, parsed(text))
 
 
 def _refuse_path(text: str, ending: str) -> None:
@@ -468,6 +455,7 @@ def _refuse_path(text: str, ending: str) -> None:
 # TOML.
 
 
+@_deep()
 def from_toml(kind: type[P], text: str) -> P:
     """Read a plan from TOML."""
     import tomllib
@@ -481,8 +469,7 @@ def from_toml(kind: type[P], text: str) -> P:
         found = re.search(r"line (\d+), column (\d+)", str(error))
         where = f" in line {found[1]}, column {found[2]}" if found else ""
         raise Refused("text", "be TOML", f"something else{where}") from None
-    with _deep():
-        return from_data(kind, data)
+    return from_data(kind, data)
 
 
 # The comment below the columns that are undecided.
@@ -505,16 +492,15 @@ _CHOICES = """\
 
 def to_toml(plan: Plan) -> str:
     """Write a plan as TOML."""
-    with _deep():
-        data = plain(plan)
-        attributes = data.pop("attributes")
-        lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
-        if plan.undecided:
-            lines += ["", *_CHOICES.splitlines()]
-        for attribute in attributes:
-            lines += ["", "[[attributes]]"]
-            lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]
-        return "\n".join(lines) + "\n"
+    data = plain(plan)
+    attributes = data.pop("attributes")
+    lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
+    if plan.undecided:
+        lines += ["", *_CHOICES.splitlines()]
+    for attribute in attributes:
+        lines += ["", "[[attributes]]"]
+        lines += [f"{name} = {_toml(value)}" for name, value in attribute.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _toml(value: Any) -> str:

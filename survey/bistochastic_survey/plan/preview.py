@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -395,22 +395,25 @@ class Preview:
         expected = self.expectations()
         if expected:
             lines += [f"To expect of {self.records:,} records:", table(EXPECTED, expected), ""]
-        lines += [*totals(plan), *self._shuffling, "", "Published unchanged:"]
-        lines += [f"  {each}" for each in possibly_unchanged(plan)]
-        if plan.drop:
-            listed = ", ".join(f"`{shown(column)}`" for column in plan.drop)
-            lines += ["", f"Left out: columns {listed}"]
-        for phrase in undecided(plan):
-            lines += ["", f"Undecided, so nothing can be protected yet: {phrase}"]
-        lines += ["", ids(plan)]
-        for heading, found in (("Warnings", warnings(plan)), ("Notes", notes(plan))):
-            if found:
-                lines += ["", f"{heading}:", *(f"  {each}" for each in found)]
+        lines += [*self._totals, *headed(self._lists), "", ids(plan)]
         return "\n".join(lines)
 
     @property
-    def _shuffling(self) -> list[str]:
-        return central.sentences(self.plan, self.records)
+    def _totals(self) -> list[str]:
+        return [*totals(self.plan), *central.sentences(self.plan, self.records)]
+
+    @property
+    def _lists(self) -> dict[str, Sequence[str]]:
+        """Phrases under their headings, the same in text and in a notebook."""
+        plan = self.plan
+        left = f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"
+        return {
+            "Published unchanged": possibly_unchanged(plan),
+            "Left out": [left] * bool(plan.drop),
+            "Undecided, so nothing can be protected yet": undecided(plan),
+            "Warnings": warnings(plan),
+            "Notes": notes(plan),
+        }
 
     def __repr__(self) -> str:
         return str(self)
@@ -440,21 +443,19 @@ class Preview:
     def _repr_html_(self) -> str:
         from bistochastic_survey.pages import render
 
-        plan = self.plan
-        left = [f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"]
-        lists = {
-            "Published unchanged": possibly_unchanged(plan),
-            "Left out": left * bool(plan.drop),
-            "Undecided, so nothing can be protected yet": undecided(plan),
-            "Warnings": warnings(plan),
-            "Notes": notes(plan),
-        }
-        tables = [laws(plan, title(plan))]
+        tables = [laws(self.plan, title(self.plan))]
         if expected := self.expectations():
             caption = f"To expect of {self.records or 0:,} records"
             tables.append({"caption": caption, "header": EXPECTED, "rows": expected, "left": (0,)})
-        return render("notebook", tables=tables, lines=[*totals(plan), *self._shuffling],
-                      lists=lists)  # fmt: skip
+        return render("notebook", tables=tables, lines=self._totals, lists=self._lists)
+
+
+def headed(lists: Mapping[str, Sequence[str]]) -> list[str]:
+    """Write phrases below their headings, in lines; an empty list has no heading."""
+    found = []
+    for heading, phrases in lists.items():
+        found += ["", f"{heading}:", *(f"  {each}" for each in phrases)] if phrases else []
+    return found
 
 
 def laws(plan: Plan, caption: str) -> dict[str, object]:

@@ -24,9 +24,8 @@ from bistochastic_survey.plan.plan import FrameT, Plan
 from bistochastic_survey.release import waves
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.certificate_json import MOST, ByIds
-from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.protect import abreast
-from bistochastic_survey.release.run import Run
+from bistochastic_survey.release.run import Options, Run
 from bistochastic_survey.release.waves import Wave, replaced
 from bistochastic_survey.table.arrow_table import declares
 from bistochastic_survey.table.frames import Table, opened, unchanged

@@ -7,9 +7,10 @@ fingerprint. Nothing in it is derived from a value.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date
 from os import PathLike
+from typing import Any
 
 from bistochastic import Matrix, measures
 from bistochastic.measures import Displacement
@@ -314,16 +315,7 @@ class Certificate:
         """
         return certificate_json.from_json(cls, text)
 
-    def report(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str | None = None,
-        publisher: str | None = None,
-        date: date | str | None = None,
-        contact: str | None = None,
-        design_effect: float = 1,
-    ) -> None:
+    def report(self, path: str | PathLike[str], **options: Any) -> None:
         """Write a report on the release as an HTML page: see :meth:`Release.report`.
 
         The same certificate, options and version give the same page, byte for byte.
@@ -337,24 +329,27 @@ class Certificate:
         """
         from bistochastic_survey.report.document import write_report
 
-        write_report(
-            path, self.plan, certificate=self, title=title, publisher=publisher, date=date,
-            contact=contact, design_effect=design_effect,
-        )  # fmt: skip
+        write_report(path, self.plan, certificate=self, **options)
 
     def __str__(self) -> str:
         plan = self.plan
         records = f"{self.records:,} record{'s' * (self.records != 1)}"
         lines = [f"Certificate: {records}. {preview.title(plan)}", *preview.meaning(plan)]
         lines += ["", table(preview.HEADER, preview.rows(plan), left=(0, 1, 2)), ""]
-        lines += preview.totals(plan)
-        lines += [line for attribute in plan.attributes for line in _describe_moves(attribute)]
-        lines += self.shuffling
-        for heading, phrases in (("Published unchanged", self.published_unchanged or ("nothing",)),
-                                 ("Warnings", self.warnings), ("Notes", self.notes)):  # fmt: skip
-            lines += ["", f"{heading}:", *(f"  {each}" for each in phrases)] if phrases else []
-        lines += ["", *(f"{name[0].upper()}{name[1:]}: {text}" for name, text in self._facts())]
+        lines += [*self._totals, *preview.headed(self._lists), ""]
+        lines += [f"{name[0].upper()}{name[1:]}: {text}" for name, text in self._facts()]
         return visible_lines("\n".join(lines))
+
+    @property
+    def _totals(self) -> list[str]:
+        moved = [line for attribute in self.plan.attributes for line in _describe_moves(attribute)]
+        return [*preview.totals(self.plan), *moved, *self.shuffling]
+
+    @property
+    def _lists(self) -> dict[str, Sequence[str]]:
+        """Phrases under their headings, the same in text and in a notebook."""
+        open_ = self.published_unchanged or ("nothing",)
+        return {"Published unchanged": open_, "Warnings": self.warnings, "Notes": self.notes}
 
     def _facts(self) -> list[tuple[str, str]]:
         """List what identifies the release; digests come last."""
@@ -379,21 +374,14 @@ class Certificate:
         """Write the HTML; ``where`` names the attribute of a release that has the table."""
         from bistochastic_survey.pages import render
 
-        plan = self.plan
-        moved = [line for attribute in plan.attributes for line in _describe_moves(attribute)]
-        lists = {
-            "Published unchanged": self.published_unchanged or ("nothing",),
-            "Warnings": self.warnings,
-            "Notes": self.notes,
-        }
         return render(
             "notebook",
             where=where,
             caption="Certificate",
             pairs=[("records", f"{self.records:,}"), *self._facts()],
-            tables=[preview.laws(plan, "Protection of each column")],
-            lines=[*preview.totals(plan), *moved, *self.shuffling],
-            lists=lists,
+            tables=[preview.laws(self.plan, "Protection of each column")],
+            lines=self._totals,
+            lists=self._lists,
         )
 
 

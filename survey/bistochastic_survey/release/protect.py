@@ -22,9 +22,8 @@ from bistochastic_survey.plan.plan import FrameT, Plan
 from bistochastic_survey.progress import Progress, watched
 from bistochastic_survey.release.certificate import BLOCK, Certificate
 from bistochastic_survey.release.columns import NumericValues
-from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.release import Release, noted
-from bistochastic_survey.release.run import Piece, Run, moved
+from bistochastic_survey.release.run import Options, Piece, Run, moved
 from bistochastic_survey.table.frames import opened
 from bistochastic_survey.table.record_batches import Pieces, reader_of
 from bistochastic_survey.wording import Shown

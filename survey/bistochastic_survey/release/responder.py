@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from bistochastic import Key, KeySource, backend
@@ -17,17 +16,14 @@ from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import file_labels, plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint
-from bistochastic_survey.plan.labels import Labels, like
 from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.plan import FrameT, Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.columns import Coded
-from bistochastic_survey.release.options import Options
-from bistochastic_survey.release.run import Run
+from bistochastic_survey.release.run import Options, Run
 from bistochastic_survey.release.waves import ID_TYPES, People, RowIds, Wave, id_kinds, phrase_of
 from bistochastic_survey.table.array_table import Arrays
-from bistochastic_survey.table.arrays import narrow
-from bistochastic_survey.table.frames import Codes, Mask, library, opened
+from bistochastic_survey.table.frames import library, opened
 from bistochastic_survey.wording import Shown, row, shown
 
 Id = int | str | bytes
@@ -105,12 +101,9 @@ class Responder(Shown):
             found = self._quick.answer(record, key, id)
             if found is not None:
                 return found
-        table = Record({name: [record[name]] for name in record.keys()})  # noqa: SIM118 - any mapping
-        options = Options(key, None, None, False)
-        run = Run(self.plan, table.names, options, argument="record")
-        ids = RowIds(backend.Ids([id]))
-        drawn: dict[str, Any] = run.drawn(run.read(table, None, ids=ids))
-        return drawn
+        table = Arrays({name: [record[name]] for name in record.keys()})  # noqa: SIM118 - any mapping
+        drawn = self._run(table, backend.Ids([id]), key, "record")
+        return {name: values[0] for name, values in drawn.items()}
 
     def many(self, records: Iterable[Mapping[str, object]], *, ids: object) -> list[dict[str, Any]]:
         """Randomize records that have the same columns: faster than one by one.
@@ -164,9 +157,11 @@ class Responder(Shown):
         if len(held) != table.rows:
             must = f"have one id for each of {table.rows:,} records"
             raise Refused("ids", must, f"{len(held):,}")
-        options = Options(self._secret(), None, None, False)
-        run = Run(self.plan, table.names, options, argument=argument)
-        return run.drawn(run.read(table, None, ids=RowIds(held)))
+        return self._run(table, held, self._secret(), argument)
+
+    def _run(self, table: Any, ids: backend.Ids, key: Key, argument: str) -> Any:
+        run = Run(self.plan, table.names, Options(key, None, None, False), argument=argument)
+        return run.drawn(run.read(table, None, ids=RowIds(ids)))
 
     def _ids(self, name: str, given: object) -> backend.Ids:
         """Read ids; none may be empty, or of another type than those of the waves before."""
@@ -210,7 +205,7 @@ def responder(
     whole: Plan | None = None,
 ) -> Responder:
     """Make the responder of :meth:`Plan.responder`; ``whole`` is the plan of a single column."""
-    plan._refuse_undecided()
+    file_labels.refuse_others(plan, "for one record")
     plan._meet_requirement()
     again = checks.flag("redraw", redraw)
     insecure = checks.flag("allow_insecure", allow_insecure)
@@ -219,14 +214,6 @@ def responder(
     if not insecure and key.fingerprint == "insecure":
         must = "be a secret, or allow_insecure=True be said"
         raise Refused("key", must, "one that anyone can guess")
-    file_labels.refuse_numbers(plan, "for one record")
-    for coded in plan._coded:
-        if coded.unit is not None:
-            must = "not be drawn by unit for one record, as a client holds no other record"
-            raise Refused("", must, f"unit `{shown(coded.unit)}`", column=coded.columns)
-    for attribute in plan._numeric:
-        must = "not be numeric for one record, as numbers are permuted among records"
-        raise Refused("", must, "a numeric one", column=attribute.columns)
     kinds = None if plan.id_type is None else frozenset((ID_TYPES[plan.id_type],))
     if isinstance(after, Certificate):
         wave, people = Wave("id", after=after, redraw=again), People(1)
@@ -316,27 +303,6 @@ class _Part:
         chosen = (None,) if groups is None else groups.labels.values
         self.kind = type(chosen[0])
         self.matrices = dict(zip(chosen, attribute.matrices, strict=True))
-
-
-class Record(Arrays):
-    """The values of one record as a table of one row."""
-
-    def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
-        """Return the code of the value, 0 if it is missing, and whether it is missing."""
-        (value,) = self._columns[name]
-        if value is None or (isinstance(value, float) and value != value):
-            return np.zeros(1, narrow(len(labels))), np.array([True])
-        code = labels.code(value)
-        if code is None:
-            raise Refused("", "hold a declared category", "an undeclared one", column=name)
-        if like(labels, value) is None:
-            must = "hold a string, as its categories are"
-            raise RefusedType("", must, type(value).__name__, column=name)
-        return np.array([code], narrow(len(labels))), None
-
-    def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> dict[str, Any]:
-        """Return the record with these columns, None for one that stays."""
-        return {n: (self._columns[n] if new is None else new)[0] for n, new in columns.items()}
 
 
 @dataclass(frozen=True, repr=False)

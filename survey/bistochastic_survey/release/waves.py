@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from bistochastic import Key, KeySource, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
+from bistochastic_survey.json_fields import Fields
 from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
 from bistochastic_survey.plan.labels import spelling
 from bistochastic_survey.plan.plan import Plan
@@ -379,56 +380,54 @@ def _columns(attributes: tuple[Coded, ...]) -> dict[str, set[str]]:
 
 def _differences(then: Coded, now: Coded) -> list[str]:
     """List the changes of an attribute that change codes or matrices."""
-    found = []
-    axes, others = ([[spelling(v) for v in a.values] for a in each.axes] for each in (then, now))
-    # Impossible combinations, in any spelling of their categories.
-    cells, other_cells = ([list(map(spelling, c)) for c in x.impossible] for x in (then, now))
-    if cells != other_cells:
-        found.append("other impossible combinations")
-    if axes != others:
+    before, after = noise_of(then), noise_of(now)
+    changed = {name for name, fact in before.items() if fact != after[name]}
+    found = ["other impossible combinations"] * ("impossible" in changed)
+    if "categories" in changed:
+        axes, others = before["categories"], after["categories"]
         same = [set(a) for a in axes] == [set(a) for a in others]
         sizes = [len(a) for a in axes] != [len(a) for a in others]
         other = "another number of categories" if sizes else "other categories"
         found.append("another order of the categories" if same else other)
-    if then.missing != now.missing and "category" in (then.missing, now.missing):
+    if "missing" in changed:
         found.append("another treatment of missing values")
-    elif not found and laws_of(then) != laws_of(now):
+    elif not found and "matrix" in changed:
         found.append("another matrix")
     if then.unit != now.unit:
         found.append("another unit")
-    before, after = changes_of(then), changes_of(now)
-    for was, becomes in zip(before[0], after[0], strict=True) if not found else ():
+    for was, becomes in zip(before["recode"], after["recode"], strict=True) if not found else ():
         # A value that only one of the plans accepts was never drawn under the other.
         if any(becomes.get(value, place) != place for value, place in was.items()):
             found.append("another recode")
             break
-    if before[1] != after[1]:
-        found.append("another top or bottom")
-    return found
+    return [*found, *["another top or bottom"] * ("ends" in changed)]
 
 
-def changes_of(attribute: Coded) -> tuple[list[dict[str, str]], list[str]]:
-    """Return the category of every value of each column before it is drawn, and the ends of bins.
+def noise_of(attribute: Coded) -> Fields:
+    """Return what the noise of an attribute depends on, in any spelling of its categories.
 
-    Noise follows the category, so another category of an unchanged value is new noise about it.
+    ``recode`` has the category of every value of each column before it is drawn. Noise follows the
+    category, so another category of an unchanged value is new noise about it.
     """
     mapped = []
     for i, axis in enumerate(attribute.axes):
         given = dict(attribute.recode[i]) if attribute.recode else {}
         every = {**{value: value for value in axis.values}, **given}
         mapped.append({repr(spelling(k)): repr(spelling(v)) for k, v in every.items()})
-    ends = [str(getattr(attribute, name, None)) for name in ("bottom", "top")]
-    return mapped, ends
-
-
-def laws_of(attribute: Coded) -> object:
-    """Return what identifies the matrices of an attribute, groups in any order."""
-    if attribute.groups is None:
-        return attribute.matrices[0].digest
-    digests = [matrix.digest for matrix in attribute.groups.matrices]
-    pairs = zip(map(spelling, attribute.groups.labels.values), digests, strict=True)
-    # Their order does not matter: a row is drawn by the matrix of its own group.
-    return attribute.groups.column, sorted(pairs, key=str)
+    law: Any = attribute.matrices[0].digest
+    if attribute.groups is not None:
+        digests = [matrix.digest for matrix in attribute.groups.matrices]
+        pairs = zip(map(spelling, attribute.groups.labels.values), digests, strict=True)
+        # Their order does not matter: a row is drawn by the matrix of its own group.
+        law = attribute.groups.column, sorted(pairs, key=str)
+    return {
+        "categories": [[spelling(value) for value in axis.values] for axis in attribute.axes],
+        "impossible": [[spelling(value) for value in cell] for cell in attribute.impossible],
+        "missing": attribute.missing == "category",
+        "matrix": law,
+        "recode": mapped,
+        "ends": [str(getattr(attribute, name, None)) for name in ("bottom", "top")],
+    }
 
 
 def id_kinds(values: backend.Ids) -> set[str]:

@@ -327,8 +327,11 @@ def test_what_a_permuted_column_cannot_answer_is_said_truly() -> None:
                              "town": ["A", "B"] * 20, "w": [1.0, 2.0] * 20}  # fmt: skip
     sex = sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
     weights = sv.Design(weights="w")
-    for family, options in (("k_anonymous", {"k": 5}), ("randomized_response", {"keep": 0.6})):
-        made: Any = sv.Numeric("x", family, **options)
+    laws: list[tuple[Any, dict[str, Any]]] = [
+        ("k_anonymous", {"k": 5}), ("randomized_response", {"keep": 0.6}),
+    ]  # fmt: skip
+    for family, options in laws:
+        made = sv.Numeric("x", family, **options)
         release = sv.Release(frame, sv.Plan([made, sex], keep=["town", "w"]))
         undone = family == "randomized_response"
         calls: list[tuple[Any, bool]] = [

@@ -148,7 +148,7 @@ def test_household_ids_weights_and_region_codes_are_not_permuted(tmp_path: Path)
     assert "region" in (*plan.undecided, *plan.drop)
     out = tmp_path / "plan.toml"
     shown = run(*words, "--out", out)
-    assert "Undecided, so nothing can be protected yet: columns `urbrur`, " in shown
+    assert "Undecided, so nothing can be protected yet:\n  columns `urbrur`, " in shown
     done = invoke("protect", tmp_path / "in.csv", tmp_path / "out.csv", "--plan", out)
     assert done.exit_code == 1
     assert "`ori_hid`" in done.stderr

@@ -112,7 +112,7 @@ def test_integers_are_ids_as_in_a_table(tmp_path: Path) -> None:
 
 
 FINE = people(2)
-HOSTILE = {
+HOSTILE: dict[str, tuple[str, str | bytes, str]] = {
     "an open quote": ("csv", 'sex,grade,smokes,note,income,id\nF,1,true,"Mud,1,a\nM,1,true,x,1,b\n',
                       "must end every quote in its line"),
     "a quote over rows": ("csv", 'sex,grade,smokes,note,income,id\nF,1,true,"Mud\nHut",1,a\n',
@@ -207,7 +207,7 @@ def measured(folder: Path, form: str, times: int) -> tuple[int, int]:
     """Protect rows many times; return the most memory in bytes, and the lines that came out."""
     rows = people(5000)
     (folder / "rows").write_text(as_csv(rows) if form == "csv" else "\n" + as_ndjson(rows))
-    feed = [sys.executable, "-c", FEED, folder / "rows", str(times)]
+    feed = [sys.executable, "-c", FEED, str(folder / "rows"), str(times)]
     with (
         subprocess.Popen(feed, stdout=subprocess.PIPE) as feeder,
         subprocess.Popen(

@@ -108,7 +108,10 @@ def everything() -> Iterator[tuple[str, Any]]:
     counts = tabulated(plan, {f"{EVIL}c": ["b"], "count": [3]}, f"{EVIL}c")
     yield "counts", counts
     yield "count", sv.Release(release.data, plan).count(where={f"{EVIL}c": EVIL})
-    yield "source", bs.KeySource.env(EVIL, fingerprint="0" * 16)
+    yield "source", bs.KeySource.file(EVIL, fingerprint="0" * 16)
+    with pytest.raises(ValueError, match="`name` must be a string of printable") as error:
+        bs.KeySource.env(EVIL, fingerprint="0" * 16)
+    yield "no source", error.value
 
 
 def test_reprs_and_pages_of_foreign_text_are_harmless(tmp_path: Path) -> None:
@@ -258,13 +261,13 @@ def test_data_on_a_screen_are_text(folder: Path, monkeypatch: pytest.MonkeyPatch
     words = ("estimate", out, "--plan", folder / "plan.toml", "--by", f"{EVIL}c", "--format", "csv")
     piped = CliRunner().invoke(main, [str(word) for word in words])
     assert "\u202e" in piped.output
-    from bistochastic_survey.cli import options
+    from bistochastic_survey.cli import inputs
 
     class Screen:
         class stdout:  # noqa: N801
             isatty = staticmethod(lambda: True)
 
-    monkeypatch.setattr(options, "sys", Screen)
+    monkeypatch.setattr(inputs, "sys", Screen)
     harmless(CliRunner().invoke(main, [str(word) for word in words]).output)
 
 

@@ -301,7 +301,7 @@ def _day(x: Any) -> Any:
 @pytest.mark.parametrize("output", ["interval", "midpoint", "number"])
 def test_files(output: str, tmp_path: Path) -> None:
     from bistochastic_survey.files.protect import protect_file
-    from bistochastic_survey.release.options import Options
+    from bistochastic_survey.release.run import Options
 
     data = pd.DataFrame(columns())
     made = plan(output)

@@ -122,7 +122,7 @@ def test_polars_with_nan_and_null(held: str, declared: str) -> None:
 @every_spelling
 def test_batches_functions_and_files(held: str, declared: str, tmp_path: Path) -> None:
     from bistochastic_survey.files.protect import protect_file
-    from bistochastic_survey.release.options import Options
+    from bistochastic_survey.release.run import Options
 
     table = pa.table({**people(held), "person": list(range(ROWS))})
     own = sv.Plan(plan(declared).attributes, keep=["region"], drop=["person"])
@@ -165,7 +165,7 @@ def test_one_record(held: str, declared: str) -> None:
 
 def test_one_record_that_cannot_be_written_so() -> None:
     own = sv.Plan([sv.Categorical("a", ["1", "x"], "randomized_response", beta=0.5)])
-    with pytest.raises(TypeError, match=r"^column `a`: must hold a string, .*; got int$"):
+    with pytest.raises(TypeError, match=r"^column `a`: must hold strings, .*; got int$"):
         own.responder(key=KEY, after="first").one({"a": 1}, id=1)
 
 

@@ -160,7 +160,8 @@ def test_a_matrix_stands_as_its_own_file_does() -> None:
     deep = often = shared
     for _ in range(15):
         deep = deep @ bs.uniform(2)
-        # 2^15 parts, if each were written as often as it is used.
+    for _ in range(9):
+        # 1023 parts, if each were written as often as it is used.
         often = often @ often
     for law in (deep, often, bs.kron(shared, shared), bs.geometric(4, beta=0.3)):
         plan = sv.Plan([sv.Categorical("x", range(law.size), matrix=law)])

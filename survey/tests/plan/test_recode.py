@@ -67,7 +67,7 @@ def test_numbers_become_texts_and_codes_become_missing(tmp_path: Path) -> None:
     # Without missing values the text column is a plain one.
     assert list(made.protect({"water": np.array([1, 2])}).data["water"]) == ["tap", "well"]
     from bistochastic_survey.files.protect import protect_file
-    from bistochastic_survey.release.options import Options
+    from bistochastic_survey.release.run import Options
 
     (tmp_path / "in.csv").write_text("water\n" + "\n".join(map(str, given)) + "\n")
     for form in (".csv", ".parquet"):

@@ -19,7 +19,7 @@ import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic import _core
 from bistochastic._core import joined_ids as joined
-from bistochastic_survey.plan import BatchFunction
+from bistochastic_survey.release.batch_function import BatchFunction
 from folded import waved
 
 RACES, SEXES = ["a", "b", "c"], ["F", "M"]

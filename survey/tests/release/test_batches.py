@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey.release.columns import NumericValues
-from bistochastic_survey.release.options import Options
 from bistochastic_survey.release.protect import Stream, permuted
+from bistochastic_survey.release.run import Options
 from tables import values_of
 
 KEY = bs.Key.from_bytes(bytes(range(32)))

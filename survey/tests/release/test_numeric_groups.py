@@ -70,7 +70,7 @@ def test_a_stored_key_draws_the_same_again_and_other_groups_share_nothing(tmp_pa
     assert first.equals(values(plan().protect(data, **options).data))
     # A file draws what memory does.
     from bistochastic_survey.files.protect import protect_file
-    from bistochastic_survey.release.options import Options
+    from bistochastic_survey.release.run import Options
 
     data.to_csv(tmp_path / "in.csv", index=False)
     data.to_parquet(tmp_path / "in.parquet")

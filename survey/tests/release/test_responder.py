@@ -260,7 +260,7 @@ def test_naming_the_type_that_ids_had_draws_nobody_again() -> None:
 
 def test_files_read_ids_as_the_plan_says(tmp_path: Path) -> None:
     from bistochastic_survey.files.protect import protect_file
-    from bistochastic_survey.release.options import Options
+    from bistochastic_survey.release.run import Options
 
     sex = sv.Categorical("sex", ["F", "M"], RR, keep=0.7)
     frame: dict[str, Any] = {"person": list(range(N)), "sex": ["F", "M"] * (N // 2)}

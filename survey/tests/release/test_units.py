@@ -218,7 +218,7 @@ def test_every_container_batch_and_engine_reports_the_same(tmp_path: Path) -> No
     lazy = made.on(pl.LazyFrame(data), key=source, ids=sv.Wave("person", after="first"))
     assert as_lists(lazy.collect()) == want
     from bistochastic_survey.files.protect import protect_file
-    from bistochastic_survey.release.options import Options
+    from bistochastic_survey.release.run import Options
 
     pd.DataFrame(data).to_csv(tmp_path / "in.csv", index=False)
     pd.DataFrame(data).to_parquet(tmp_path / "in.parquet")

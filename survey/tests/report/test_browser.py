@@ -148,7 +148,7 @@ def test_axe_finds_nothing(
     assert driver.execute_script(right) <= width
 
 
-# Where one is wider by its nature, it scrolls by itself: a matrix of 16 categories on a telephone.
+# One that is wider by its nature scrolls by itself: a matrix of 16 categories on a telephone.
 _CUT = """
 return [...document.querySelectorAll('.bs-wide')].filter(e => e.scrollWidth > e.clientWidth
   && !(window.innerWidth < 800 && e.querySelector('.bs-heat')))
