@@ -349,3 +349,25 @@ def test_the_wheel_names_the_crates_in_it() -> None:
     check = [sys.executable, str(root / "tools" / "licenses.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+JSON = '{"format": "bistochastic.matrix", "version": 1, "family": %s}'
+
+
+@pytest.mark.parametrize(
+    ("call", "near"),
+    [
+        (lambda: bs.build("gemetric", size=3), "geometric"),
+        (lambda: bs.build("geometric", size=3, epsilonn=1), "epsilon"),
+        (lambda: loose.randomized_response(3, keeep=0.5), "keep"),
+        (lambda: bs.tradeoff(3, families=["geometrik"]), "geometric"),
+        (lambda: bs.strongest(3, records=9000, tolerance=0.1, family="geometrik"), "geometric"),
+        (lambda: loose.uniform(2).estimate([0], method="mel"), "mle"),
+        (lambda: loose.backend.derive(bs.Key.insecure(1), "row"), "rows"),
+        (lambda: bs.Matrix.from_json(JSON % '"unifrm", "parameters": {"size": 3}'), "uniform"),
+        (lambda: bs.Matrix.from_json(JSON % '"uniform", "parameters": {"siz": 3}'), "size"),
+    ],
+)
+def test_a_near_name_is_asked_for(call: Callable[[], object], near: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=f"did you mean {near}\\?$"):
+        call()

@@ -200,7 +200,7 @@ def test_bad_input_is_answered_in_one_sentence() -> None:
         (lambda: anything.tradeoff(5, families={"a": lambda size, beta: 3}), TypeError,
          "`families` must hold functions that return a matrix; got int"),
         (lambda: anything.tradeoff(5, against=["beta"]), ValueError,
-         f"`against` must be one of {panels}; got 'beta'"),
+         f"`against` must hold names out of {panels}; got 'beta'"),
     ]:  # fmt: skip
         ask: Any = call
         with pytest.raises(kind) as caught:

@@ -65,8 +65,9 @@ __all__ = [
 # Names that few users need and that are slow to import: imported at first use.
 _LATER = {
     "Channel": "channel", "Estimate": "estimate", "Guarantee": "guarantees", "KeySource": "keys",
-    "Profile": "measures", "compare": "choose.compare", "guarantee": "guarantees", "optimal": "choose.optimal",
-    "shuffled": "shuffling", "strongest": "choose.strongest", "tradeoff": "choose.compare",
+    "Profile": "measures", "compare": "choose.compare", "guarantee": "guarantees",
+    "optimal": "choose.optimal", "shuffled": "shuffling", "strongest": "choose.strongest",
+    "tradeoff": "choose.compare",
 }  # fmt: skip
 
 

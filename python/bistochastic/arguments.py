@@ -3,6 +3,7 @@
 Imports NumPy, so the package itself imports this file only when it is needed.
 """
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Reversible, Set
 from typing import Any, Protocol, TypeVar
@@ -85,12 +86,30 @@ def lost(plain: np.ndarray) -> NDArray[np.bool_]:
     return np.broadcast_to(np.asarray(flat, dtype=bool), plain.size).reshape(plain.shape)
 
 
+def _first(wrong: NDArray[np.bool_]) -> str:
+    first = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    return f"position {first[0]}" if len(first) == 1 else str(tuple(map(int, first)))
+
+
 def refuse(name: str, what: str, wrong: NDArray[np.bool_]) -> None:
     """Reject values that are wrong, by their number and the position of the first."""
     if wrong.any():
-        first = np.unravel_index(int(wrong.argmax()), wrong.shape)
-        at = f"position {first[0]}" if len(first) == 1 else str(tuple(map(int, first)))
-        raise Refused(name, f"hold no {what}", f"{int(wrong.sum())}, the first at {at}")
+        raise Refused(name, f"hold no {what}", f"{int(wrong.sum())}, the first at {_first(wrong)}")
+
+
+def refuse_faults(name: str, must: str, numbers: Array, *, infinite: bool = False) -> None:
+    """Reject numbers that are NaN, negative or, unless that is allowed, infinite."""
+    wrong = ~(numbers >= 0) | (np.isinf(numbers) & (not infinite))
+    if wrong.any():
+        number = float(numbers[wrong][0])
+        what = (
+            "NaN"
+            if math.isnan(number)
+            else "a negative number"
+            if number < 0
+            else "an infinite number"
+        )
+        raise Refused(name, must, f"{what} at {_first(wrong)}")
 
 
 def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
@@ -112,7 +131,8 @@ def floats(name: str, must: str, given: object, *, by_code: bool = True) -> Arra
     plain = array(name, must, given, by_code=by_code)
     if plain.dtype.kind == "O":
         flat = [_core.as_real(name, must, item) for item in plain.ravel().tolist()]
-        return np.array(flat, dtype=np.float64).reshape(plain.shape)
+        found = np.array(flat, dtype=np.float64).reshape(plain.shape)
+        return _finite_stays(name, plain, found)
     if plain.dtype.kind not in "fiu":
         raise RefusedType(name, must, f"dtype {plain.dtype}" if plain.ndim else _type(given))
     return doubles(name, plain)
@@ -122,7 +142,11 @@ def doubles(name: str, plain: np.ndarray) -> Array:
     """Convert NumPy numbers to the nearest doubles; a finite number must stay finite."""
     with np.errstate(over="ignore"):
         found = plain.astype(np.float64)
-    if plain.dtype.itemsize > 8 and not np.array_equal(np.isinf(found), np.isinf(plain)):
+    return _finite_stays(name, plain, found) if plain.dtype.itemsize > 8 else found
+
+
+def _finite_stays(name: str, plain: np.ndarray, found: Array) -> Array:
+    if (np.isinf(found) & (found != plain)).any():
         raise Refused(name, "hold numbers below 2^1024", "a larger one")
     return found
 
@@ -164,13 +188,6 @@ def positive(name: str, given: object, most: float = sys.float_info.max) -> floa
     return real(name, "be a positive number", given, lambda x: 0 < x <= most)
 
 
-def fault(number: float) -> str:
-    """Say what is wrong with a number that should be finite and not negative."""
-    if np.isnan(number):
-        return "NaN"
-    return "a negative number" if number < 0 else "an infinite number"
-
-
 def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[Any]:
     """List the items of an iterable.
 
@@ -183,8 +200,10 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
         if unordered:
             return sorted(given, key=lambda item: (_type(item), str(item)))
         raise RefusedType(name, f"{must}, in an order", _type(given))
-    # A lazy frame has only __getitem__, and an array without an axis only __iter__.
-    if isinstance(given, Iterable) and getattr(given, "ndim", True):
+    # A string is one thing; a lazy frame has only __getitem__, and an array without an axis only
+    # __iter__.
+    several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+    if several and getattr(given, "ndim", True):
         return list(given)
     raise RefusedType(name, must, _type(given))
 
@@ -198,6 +217,19 @@ def one_of(name: str, given: object, known: Iterable[str]) -> str:
     if given not in listed:
         raise Refused(name, must, f"{given!r}{meant(given, listed)}")
     return given
+
+
+def names_of(name: str, given: object, known: Iterable[str], more: str = "") -> list[str]:
+    """List strings, each of them one of the known ones; a single one may stand alone."""
+    listed = tuple(known)
+    must = f"hold names out of {', '.join(listed)}{more}"
+    found = [given] if isinstance(given, str) else items(name, must, given, unordered=True)
+    for each in found or [None]:
+        if not isinstance(each, str):
+            raise RefusedType(name, must, _type(each) if found else "none")
+        if each not in listed:
+            raise Refused(name, must, f"{each!r}{meant(each, listed)}")
+    return found
 
 
 def meant(given: str, known: Iterable[str]) -> str:

@@ -18,7 +18,8 @@ class Shown:
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<pre>{escape(visible_lines(str(self)))}</pre>"
+        lines = "\n".join(map(visible, str(self).split("\n")))
+        return f"<pre>{escape(lines)}</pre>"
 
 
 def _digits(x: float, digits: int, direction: int) -> str:
@@ -52,11 +53,6 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def visible_lines(text: str) -> str:
-    """Do the same for a string of several lines, which stay lines."""
-    return "\n".join(map(visible, text.split("\n")))
-
-
 def shown(name: object) -> str:
     """Write a name inside a sentence: escape backquotes and what cannot be printed."""
     return visible(str(name)).replace("`", r"\x60") or "''"
@@ -76,21 +72,6 @@ def about(columns: Iterable[str]) -> Iterator[None]:
     except (Refused, RefusedType) as error:
         error.column = error.column or tuple(columns)
         raise
-
-
-# Families whose names are not words once the underscores are gone.
-_SPOKEN = {
-    "gibbs": "Gibbs",
-    "k_anonymous": "k-anonymous",
-    "kron": "Kronecker product",
-    "mix": "mixture",
-    "t_transform": "T-transform",
-}
-
-
-def spoken(family: str) -> str:
-    """Write the name of a family in words."""
-    return _SPOKEN.get(family, family.replace("_", " "))
 
 
 def table(

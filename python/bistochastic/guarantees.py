@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from bistochastic import _core, arguments
 from bistochastic.errors import Refused, RefusedType
@@ -85,8 +85,9 @@ def guarantee(
     <Guarantee by Definition 2 over categories: 1.4 of 2 bits, beta 0.7, epsilon 2.90179>
     <Guarantee by Definition 1 over individuals: 2 of 4 bits, beta 0.5, epsilon inf>
     """
-    columns = [_of_categories(each) for each in _one_or_several("matrices", matrices)]
-    records = [_of_records(each) for each in _one_or_several("individuals", individuals)]
+    kinds = Matrix | Guarantee
+    columns = [_of_categories(each) for each in matrices_in("matrices", matrices, kinds)]
+    records = [_of_records(each) for each in matrices_in("individuals", individuals, kinds)]
     if not columns and not records:
         raise Refused("matrices", "hold a matrix, unless there are `individuals`", "none")
     if _core.as_flag("joint", joint):
@@ -100,13 +101,13 @@ def guarantee(
     return replace(_add(columns), individuals=moved)
 
 
-def _one_or_several(name: str, given: object) -> list[Matrix | Guarantee]:
+def matrices_in(name: str, given: object, kinds: Any = Matrix) -> list[Any]:
     """List matrices, of which a single one may stand alone."""
-    if isinstance(given, Matrix | Guarantee):
+    if isinstance(given, kinds):
         return [given]
     found = arguments.items(name, "be a matrix, or a list of them", given)
     for each in found:
-        if not isinstance(each, Matrix | Guarantee):
+        if not isinstance(each, kinds):
             raise RefusedType(name, "hold matrices", type(each).__name__)
     return found
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,32 +22,7 @@ from bistochastic.cached import cached
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.matrix import Matrix
 from bistochastic.progress import interruptible
-from bistochastic.structure import (
-    ClassRuns,
-    Composition,
-    Counts,
-    Kron,
-    Mixture,
-    Product,
-    Stochastic,
-    Swap,
-    Vector,
-    asked,
-    axes,
-    classes,
-    composition,
-    even_kernel,
-    first_row,
-    has_rows,
-    is_uniform,
-    notes_of,
-    parts_in,
-    place_of,
-    steps,
-    swap,
-    targets,
-    wide_factors,
-)
+from bistochastic.structure import Kron, Mixture, Product, Stochastic, composition
 
 Basis = Literal["flat", "cyclic", "cosine"]
 Run: TypeAlias = Callable[[Array, bool], Array]
@@ -101,7 +76,7 @@ class Operator:
         return not self.clear() and self.least < LEAST
 
 
-def _means(runs: ClassRuns) -> Operator:
+def _means(runs: structure.ClassRuns) -> Operator:
     """The mean inside each class of consecutive codes: a projection."""
     alone = bool((runs.sizes == 1).all())
 
@@ -130,7 +105,7 @@ def _flat(size: int, own: float, all_: float) -> Operator:
     return Operator(apply, solve, lambda: (1.0 if size == 1 else abs(own), size if own else 1))
 
 
-def _moved(to: Counts) -> Operator:
+def _moved(to: structure.Counts) -> Operator:
     """A permutation: the number at ``u`` moves to ``to[u]``."""
 
     def apply(rows: Array, back: bool) -> Array:
@@ -143,7 +118,7 @@ def _moved(to: Counts) -> Operator:
     return Operator(apply, lambda rows, back: apply(rows, not back), lambda: (1.0, len(to)))
 
 
-def _swapped(size: int, pair: Swap) -> Operator:
+def _swapped(size: int, pair: structure.Swap) -> Operator:
     """Two codes that change places unless they stay: their sum and difference are eigenvectors."""
     apart = float(2 * pair.keep - 1)
 
@@ -161,7 +136,7 @@ def _swapped(size: int, pair: Swap) -> Operator:
     )
 
 
-def _tridiagonal(size: int, step: Vector) -> Operator:
+def _tridiagonal(size: int, step: structure.Vector) -> Operator:
     """Steps to the next code, by elimination; eigenvalues in closed form if all steps are alike."""
     inner = np.resize(step.counts, size - 1)
     padded = np.concatenate([[0], inner, [0]])
@@ -301,39 +276,42 @@ def _written(entries: Array, largest: float | None = 1.0) -> Operator:
     )
 
 
-def _kept(matrix: Stochastic, name: str, make: Callable[[Stochastic], T]) -> T:
-    """Return what was found out about a matrix before; a composite may hold one many times."""
-    notes = notes_of(matrix)
-    if name not in notes:
-        notes[name] = make(matrix)
-    found: T = notes[name]
+def _kept(find: Callable[[Stochastic], T]) -> Callable[[Stochastic], T]:
+    """Find something out about a matrix once: a composite may hold the same one many times."""
+
+    @wraps(find)
+    def found(matrix: Stochastic) -> T:
+        notes = structure.notes_of(matrix)
+        if find.__name__ not in notes:
+            notes[find.__name__] = find(matrix)
+        known: T = notes[find.__name__]
+        return known
+
     return found
 
 
+@_kept
 def spectrum(matrix: Stochastic) -> Spectrum | None:
     """Return the eigenvalues, if a transform that other matrices share makes it diagonal."""
-    return _kept(matrix, "spectrum", _spectrum)
-
-
-def _spectrum(matrix: Stochastic) -> Spectrum | None:
     size = matrix.size
-    if (two := asked(matrix, "two values")) is not None:
+    if (two := structure.asked(matrix, "two values")) is not None:
         return Spectrum("flat", np.array([two[2]]))
-    if (row := first_row(matrix)) is not None:
+    if (row := structure.first_row(matrix)) is not None:
         return Spectrum("cyclic", np.fft.rfft(row.shares())) if size <= _LARGEST else None
-    if (kernel := even_kernel(matrix)) is not None and 2 * size <= _LARGEST:
+    if (kernel := structure.even_kernel(matrix)) is not None and 2 * size <= _LARGEST:
         # The Fourier transform of the even law on the cycle of length 2 r.
         half = kernel.shares()
         cycle = np.concatenate([half, half[-2:0:-1]])
         return Spectrum("cosine", np.fft.rfft(cycle).real[:size])
-    if (step := steps(matrix)) is not None and len(step.counts) == 1 and 3 <= size < 1 << 27:
+    step = structure.steps(matrix)
+    if step is not None and len(step.counts) == 1 and 3 <= size < 1 << 27:
         half_turns = np.sin(np.pi / (2 * size) * np.arange(size))
         return Spectrum("cosine", 1 - 4 * step.shares()[0] * half_turns**2)
     made = composition(matrix)
     return None if made is None or isinstance(made, Kron) else _joined(matrix, made)
 
 
-def _joined(matrix: Stochastic, made: Composition) -> Spectrum | None:
+def _joined(matrix: Stochastic, made: structure.Composition) -> Spectrum | None:
     """Join the eigenvalues of a mixture or a product number by number, if they share a basis."""
     found = [spectrum(part) for part in made.parts]
     parts = [each for each in found if each is not None]
@@ -347,7 +325,7 @@ def _joined(matrix: Stochastic, made: Composition) -> Spectrum | None:
     # Every factor's eigenvalue is off by a rounding, and in a power those add up: one next to 1,
     # raised to a large power, may be anything.
     exact = all(part.basis == "flat" and part.values[0] in (0, 1) for part in parts)
-    if parts_in(matrix) > _ROUNDINGS and not exact:
+    if structure.parts_in(matrix) > _ROUNDINGS and not exact:
         return None
     return Spectrum(basis, math.prod(values[1:], start=values[0]))
 
@@ -358,24 +336,21 @@ def basis(matrix: Stochastic) -> Basis | None:
     return None if found is None else found.basis
 
 
+@_kept
 def operator(matrix: Stochastic) -> Operator | None:
     """Return the matrix as a linear map, if its structure gives a short way."""
-    return _kept(matrix, "operator", _operator)
-
-
-def _operator(matrix: Stochastic) -> Operator | None:
     size = matrix.size
     if not isinstance(matrix, Matrix):
-        return _written(matrix.to_dense(), None) if has_rows(matrix) else None
-    if (runs := classes(matrix)) is not None:
+        return _written(matrix.to_dense(), None) if structure.has_rows(matrix) else None
+    if (runs := structure.classes(matrix)) is not None:
         return _means(runs)
-    if (two := asked(matrix, "two values")) is not None:
+    if (two := structure.asked(matrix, "two values")) is not None:
         return _flat(size, two[2], two[1])
-    if (to := targets(matrix)) is not None:
+    if (to := structure.targets(matrix)) is not None:
         return _moved(to)
-    if (step := steps(matrix)) is not None:
+    if (step := structure.steps(matrix)) is not None:
         return _tridiagonal(size, step)
-    if (pair := swap(matrix)) is not None:
+    if (pair := structure.swap(matrix)) is not None:
         return _swapped(size, pair)
     found = spectrum(matrix)
     if found is None:
@@ -385,9 +360,10 @@ def _operator(matrix: Stochastic) -> Operator | None:
     return _spectral(size, found)
 
 
+@_kept
 def dense(matrix: Stochastic) -> Operator:
     """Return a matrix without a structure as an array with its inverse, which are kept with it."""
-    return _kept(matrix, "dense", lambda m: _written(m.to_dense()))
+    return _written(matrix.to_dense())
 
 
 def rest_of_uniform(matrix: Stochastic) -> tuple[float, Matrix] | None:
@@ -410,7 +386,7 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
     known: dict[int, Run] = {}
 
     def of(part: Stochastic) -> Run:
-        place = place_of(part)
+        place = structure.place_of(part)
         if place not in known:
             known[place] = compiled(part)
         return known[place]
@@ -418,10 +394,12 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
     def compiled(part: Stochastic) -> Run:
         if (own := operator(part)) is not None:
             return own.solve if inverse else own.apply
-        few, rest = parts_in(part) <= _FEW, rest_of_uniform(part)
+        few, rest = structure.parts_in(part) <= _FEW, rest_of_uniform(part)
         match composition(part):
             case Kron():
-                return partial(_axis_by_axis, [(axis.size, of(axis)) for axis in axes(part)])
+                return partial(
+                    _axis_by_axis, [(axis.size, of(axis)) for axis in structure.axes(part)]
+                )
             case Product(parts=parts) if few:
                 return partial(_one_by_one, [of(each) for each in parts], inverse)
             case Mixture() as mixture if few and not inverse:
@@ -505,11 +483,14 @@ def solve_back(matrix: Stochastic, rows: Array) -> Array:
     return _solve(matrix, np.ascontiguousarray(rows, dtype=np.float64), back=True)
 
 
+_through = _kept(through)
+
+
 def forth(matrix: Stochastic, rows: Array, *, back: bool = False) -> Array:
     """Multiply checked, contiguous rows by ``P``, or with ``back`` by its transpose."""
     # A sum may pass the largest double; what is infinite says so.
     with np.errstate(all="ignore"):
-        return through(matrix)(rows, back)
+        return _through(matrix)(rows, back)
 
 
 def from_truths(matrix: Stochastic, rows: Array) -> Array:
@@ -533,14 +514,16 @@ def _solve(matrix: Stochastic, rows: Array, *, back: bool = False) -> Array:
         return through(matrix, inverse=True)(rows, back)
 
 
+@_kept
 def condition(matrix: Stochastic) -> float:
     """Compute the condition in the 2-norm; see :attr:`bistochastic.Matrix.condition`."""
-    return _kept(matrix, "condition", partial(_condition, whole=True))
+    return _condition(matrix, whole=True)
 
 
+@_kept
 def _bound(matrix: Stochastic) -> float:
     """Bound the condition from above, without the singular values of products."""
-    return _kept(matrix, "bound", partial(_condition, whole=False))
+    return _condition(matrix, whole=False)
 
 
 def _condition(matrix: Stochastic, *, whole: bool) -> float:
@@ -551,7 +534,7 @@ def _condition(matrix: Stochastic, *, whole: bool) -> float:
         rest = rest_of_uniform(matrix)
         match composition(matrix):
             case Kron() as kron:
-                return math.prod(value_of(factor) for factor in wide_factors(kron))
+                return math.prod(value_of(factor) for factor in structure.wide_factors(kron))
             case Mixture() if rest is not None:
                 # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
                 return value_of(rest[1]) / rest[0]
@@ -606,13 +589,13 @@ def _what_is_left(matrix: Stochastic) -> str:
 
 def _what_it_tells(matrix: Stochastic) -> str:
     r = matrix.size
-    if is_uniform(matrix):
+    if structure.is_uniform(matrix):
         return "that reveals only the total of all categories"
-    if (secret := classes(matrix)) is not None:
+    if (secret := structure.classes(matrix)) is not None:
         return f"that reveals only the totals of its {secret.number} classes"
-    if (pair := swap(matrix)) is not None:
+    if (pair := structure.swap(matrix)) is not None:
         return f"that reveals categories {pair.i} and {pair.j} only together"
-    if has_rows(matrix) and r <= _DENSE:
+    if structure.has_rows(matrix) and r <= _DENSE:
         rank = dense_rank(singular_values(matrix.to_dense()))
         if rank < r:
             return f"of rank {rank}, that separates only this many combinations of {r} categories"

@@ -172,17 +172,6 @@ class PermutationDistance(Shown):
     distances: Array
     """One number for each record, in the shape of the columns."""
 
-    def quantile(self, q: float) -> float | Array:
-        """Return the distance that a fraction ``q`` of the records does not exceed.
-
-        The result is one number for a vector, else one for each column.
-
-        >>> bs.masking.permutation_distance([1, 2, 3, 4, 5], [1, 2, 5, 4, 3]).quantile(0.9)
-        2.0
-        """
-        found = np.quantile(self.distances, arguments.limit("q", q), axis=0)
-        return found if found.ndim else float(found)
-
     def __str__(self) -> str:
         # Quantiles, never a record.
         columns = self.distances.reshape(len(self.distances), -1)
@@ -362,8 +351,7 @@ def permutation_distance(x: ArrayLike, y: ArrayLike) -> PermutationDistance:
 
     :func:`reverse_map` explains ``x``, ``y`` and ``z``. Equal values have the mean of their ranks,
     in ``x`` and in ``z``: a record whose value did not change was not moved, and the order of the
-    file does not matter. Print the result for quantiles, or call
-    :meth:`PermutationDistance.quantile`.
+    file does not matter. Print the result for quantiles.
 
     >>> bs.masking.permutation_distance([10, 20, 20, 30], [10, 30, 20, 20]).distances
     array([0. , 1.5, 0. , 1.5])

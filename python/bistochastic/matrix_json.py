@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from bistochastic import _core
+from bistochastic.arguments import meant
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 from bistochastic.formatting import shown
 from bistochastic.matrix import Matrix
@@ -80,11 +81,6 @@ def _written(value: Any) -> object:
     return value if math.isfinite(value) else str(value)
 
 
-def from_json(text: str) -> Matrix:
-    """Read the matrix of :meth:`bistochastic.Matrix.from_json`."""
-    return read(parsed(text))
-
-
 def headed(here: Here, form: str, needed: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
     """Check the names of the fields, the format and its version."""
     # Fields of another format, such as that of a channel, are not merely unknown.
@@ -97,9 +93,9 @@ def headed(here: Here, form: str, needed: tuple[str, ...], more: tuple[str, ...]
         raise version.refuse(f"be {VERSION}")
 
 
-def read(here: Here) -> Matrix:
-    """Read the matrix at this place of a file."""
-    laws = ("family", "parameters")
+def from_json(text: str) -> Matrix:
+    """Read the matrix of :meth:`bistochastic.Matrix.from_json`."""
+    here, laws = parsed(text), ("family", "parameters")
     headed(here, FORMAT, laws, ("requested", "parts"))
     listed = here["parts"].items("be a list of matrices") if "parts" in here else []
     made: list[Matrix] = []
@@ -124,7 +120,9 @@ def schema() -> Fields:
 def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
     forms, family = _core.families(), here["family"].value
     if not isinstance(family, str) or family not in forms:
-        raise here["family"].refuse(f"be one of {', '.join(sorted(forms))}")
+        near = meant(family, forms) if isinstance(family, str) else ""
+        must = f"be one of {', '.join(sorted(forms))}"
+        raise here["family"].refuse(must, here["family"].short + near)
     kinds = {name: form.removeprefix("optional ") for name, form in forms[family]}
     more = tuple(name for name, form in forms[family] if form.startswith("optional "))
     inner = here["parameters"]
@@ -262,7 +260,7 @@ class Here:
         for name in self.value:
             if name not in known:
                 must = f"be one of {', '.join(known)}"
-                raise self.below(name, None).refuse(must, "an unknown name")
+                raise self.below(name, None).refuse(must, f"an unknown name{meant(name, known)}")
         for name in needed:
             self[name]
 
@@ -340,15 +338,11 @@ def _request(here: Here) -> int | float | Fraction:
     raise here.refuse("be a number, a fraction as text or inf")
 
 
-def _row(here: Here) -> np.ndarray:
-    return np.array(_wholes(here), dtype=np.int64)
-
-
 # By the names of the forms in the schema.
 _READ: dict[str, Callable[[Here], object]] = {
     "whole": _whole,
-    "wholes": _row,
-    "alphas": lambda here: (_row if isinstance(here.value, list) else _whole)(here),
+    "wholes": lambda here: np.array(_wholes(here), dtype=np.int64),
+    "alphas": lambda here: _READ["wholes" if isinstance(here.value, list) else "whole"](here),
     "table": _table,
     "fraction": ratio,
     "fractions": lambda here: [ratio(item) for item in here.items("be a list of fractions")],

@@ -19,21 +19,20 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from bistochastic import _core
-from bistochastic.arguments import Several, items, one_of
-from bistochastic.choose.compare import BETAS, Make, Point, by_name, makers, numbers, points
+from bistochastic.arguments import Several, items, names_of, one_of
+from bistochastic.choose.compare import Make, Point
 from bistochastic.choose.compare import tradeoff as points_of
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Estimate
 from bistochastic.families import BY_BETA
-from bistochastic.formatting import down, spoken
+from bistochastic.formatting import down
 from bistochastic.matrix import Matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["choices", "estimate", "heatmap", "tradeoff"]
+__all__ = ["estimate", "heatmap", "tradeoff"]
 
 # Told apart by the colour-blind, and by marker and style in grey.
 COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -49,12 +48,6 @@ _PANELS = {
     "standard_error": "standard error: low is useful",
     "expected_cost": "mean distance in steps: low is useful",
 }
-# The epsilons and the families of `choices`.
-_EPSILONS = tuple(0.25 * step for step in range(1, 25))
-_BY_EPSILON = ("randomized_response", "geometric", "difference_set")
-_BY_BETA = ("randomized_response", "geometric", "tridiagonal")
-# Wide lines below narrow ones, so lines that coincide stay visible.
-_WIDTHS = (5.0, 2.8, 1.2)
 # The largest matrix that is drawn, the largest with every number in its cell, and the most names
 # along an axis, and the most cells of an estimate.
 _MOST, _NUMBERED, _LABELLED, _CELLS = 4096, 12, 30, 200
@@ -84,8 +77,6 @@ def heatmap(
     if n > _MOST:
         raise Refused("matrix", f"have at most {_MOST} categories for a heat map", n)
     log, must = one_of("scale", scale, ("linear", "log")) == "log", f"hold {n} names"
-    if isinstance(categories, str):
-        raise RefusedType("categories", must, "str")
     listed = range(n) if categories is None else items("categories", must, categories)
     if len(listed) != n:
         raise Refused("categories", must, len(listed))
@@ -187,12 +178,7 @@ def tradeoff(
     standard error: low is useful
     mean distance in steps: low is useful
     """
-    must, single = f"hold names out of {', '.join(_PANELS)}", isinstance(against, str)
-    panels = [against] if single else items("against", must, against, unordered=True)
-    if not panels:
-        raise Refused("against", must, "none")
-    for name in panels:
-        one_of("against", name, _PANELS)
+    panels = names_of("against", against, _PANELS)
     columns = len(panels) if len(panels) < 4 else 2
     rows = -(-len(panels) // columns)
     width = 3.1 * max(columns, 1.5) * (1 if rows == 1 else 1.2)
@@ -225,7 +211,7 @@ def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]], *, own: b
     if log:
         ax.set_yscale("log")
     for i, (family, every) in enumerate(curves.items()):
-        label = family if own else spoken(family)
+        label = family if own else family.replace("k_", "k-").replace("_", " ")
         ends = next((point.most for point in every if point.most is not None), None)
         if ends is not None:
             label += f" (beta to {down(ends, _DIGITS)})"
@@ -253,70 +239,6 @@ def _panel(ax: Axes, name: str, curves: Mapping[str, Sequence[Point]], *, own: b
         ax.set_ylim(0, 1 if name == "truthfulness" else None)
     ax.set_xlabel("beta")
     _finished(ax, _PANELS[name], grid="both")
-
-
-def choices(
-    size: int,
-    *,
-    epsilons: Iterable[float] | None = None,
-    betas: Iterable[float] | None = None,
-    records: int = 10_000,
-    axes: object = None,
-) -> Figure:
-    """Draw which family is best at each epsilon and at each beta; returns the matplotlib figure.
-
-    Three panels: the mean distance between reported and true categories by epsilon, the same by
-    beta, and the standard error of a proportion by epsilon with :func:`difference_set`. A dot marks
-    the best family. ``size`` is at most 4096. ``epsilons``, ``betas`` and ``records`` replace the
-    usual ones, ``axes`` are three matplotlib axes to draw into.
-
-    >>> figure = bs.plot.choices(8, epsilons=[1, 2], betas=[0.3, 0.6])
-    >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['mean distance by epsilon', 'mean distance by beta', 'standard error by epsilon']
-    """
-    many, count = _core.as_whole("size", size, 2), _core.as_whole("records", records, 1)
-    if many > _MOST:
-        raise Refused("size", f"be at most {_MOST} in this picture", many)
-    by_epsilon = numbers("epsilons", epsilons, _EPSILONS, math.inf)
-    by_beta = numbers("betas", betas, BETAS, 1.0)
-    made = {name: by_name(name, "epsilon") for name in _BY_EPSILON}
-    asked = list(points(made, many, by_epsilon, count))
-    kept = list(points(makers(_BY_BETA), many, by_beta, count))
-    panels = (
-        ("mean distance by epsilon", "epsilon", "expected_cost", asked),
-        ("mean distance by beta", "beta", "expected_cost", kept),
-        ("standard error by epsilon", "epsilon", "standard_error", asked),
-    )
-    listed = _axes_for(axes, 11.0, 3.9, panels=3, columns=3)
-    looks = {name: i for i, name in enumerate(dict.fromkeys((*_BY_EPSILON, *_BY_BETA)))}
-    for ax, (title, x, y, some) in zip(listed, panels, strict=True):
-        curves: dict[str, list[tuple[float, float]]] = {}
-        best: dict[float, tuple[float, str]] = {}
-        for point in some:
-            value = getattr(point, y)
-            if value is not None:
-                curves.setdefault(point.family, []).append((point.asked, value))
-                # Of lines that coincide the first is marked.
-                if value < best.get(point.asked, (math.inf, ""))[0] * (1 - 1e-9):
-                    best[point.asked] = value, point.family
-        for place, (family, pairs) in enumerate(curves.items()):
-            style = _STYLES[looks[family]] if place else "-"
-            ax.plot(*zip(*pairs, strict=True), color=COLOURS[looks[family]], label=spoken(family),
-                    linewidth=_WIDTHS[place], linestyle=style, zorder=2 + place)  # fmt: skip
-        for at, (value, family) in best.items():
-            ax.plot(at, value, "o", color=COLOURS[looks[family]], markersize=4.5,
-                    markeredgecolor="white", zorder=9, label="_best")  # fmt: skip
-        if curves:
-            ax.legend(fontsize="small", frameon=False)
-        if y == "standard_error":
-            ax.set_yscale("log")
-        ax.set_xlabel(x)
-        ax.set_ylabel("" if y == "standard_error" else "steps", color=_QUIET)
-        figure = _finished(ax, title, grid="both")
-    if axes is None:
-        words = f"{many:,} categories; errors from {count:,} records; a dot marks the best family"
-        figure.suptitle(words, x=0.01, ha="left", fontsize="medium")
-    return figure
 
 
 def _axes_for(

@@ -127,19 +127,17 @@ def interruptible(size: int, call: Callable[..., T], *arguments: object) -> T:
         return call(*arguments)
     found: list[T] = []
     raised: list[BaseException] = []
-    done = threading.Event()
 
     def work() -> None:
         try:
             found.append(call(*arguments))
         except BaseException as error:
             raised.append(error)
-        finally:
-            done.set()
 
-    threading.Thread(target=work, name="bistochastic-lapack").start()
-    while not done.wait(0.05):
-        pass
+    thread = threading.Thread(target=work, name="bistochastic-lapack")
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.05)
     if raised:
         raise raised[0]
     return found[0]

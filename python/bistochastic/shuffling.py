@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from bistochastic import _core, arguments
 from bistochastic.arguments import Array
 from bistochastic.difference_sets import overlap
-from bistochastic.errors import Refused, RefusedType
+from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, up
-from bistochastic.guarantees import guarantee
+from bistochastic.guarantees import guarantee, matrices_in
 from bistochastic.matrix import Matrix
 from bistochastic.progress import Told, watched
 from bistochastic.structure import axes, first_row, two_valued
@@ -300,14 +300,10 @@ def shuffled(matrices: Matrix | Iterable[Matrix], records: int) -> Shuffled:
     >>> f"{whole.epsilon(1e-6):.4f}"
     '0.0214'
     """
-    given = [matrices] if isinstance(matrices, Matrix) else matrices
-    listed = arguments.items("matrices", "be a matrix, or a list of them", given)
-    if not listed:
+    columns = matrices_in("matrices", matrices)
+    if not columns:
         raise Refused("matrices", "hold at least one matrix", "none")
-    for each in listed:
-        if not isinstance(each, Matrix):
-            raise RefusedType("matrices", "hold matrices", type(each).__name__)
-    return Shuffled(listed, _core.as_whole("records", records, 1))
+    return Shuffled(columns, _core.as_whole("records", records, 1))
 
 
 def _delta(delta: float) -> float:

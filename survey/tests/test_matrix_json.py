@@ -209,7 +209,8 @@ HOSTILE: dict[str, tuple[str, str]] = {
     ),
     "a sum that is off": (
         law("circulant", '{"first_row": [1, 2], "total": 4}'),
-        "`parameters.first_row` must hold non-negative numbers that sum to 1, as integers out of a total",
+        "`parameters.first_row` must hold non-negative numbers that sum to 1, as integers out of a "
+        "total",
     ),
     "no parts": (
         law("kron", '{"matrices": [0]}'),

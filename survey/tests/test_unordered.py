@@ -166,7 +166,7 @@ LIKE = {
     r"Plan\.on\.row_columns": "Plan.batch_function.row_columns",
     r"audit\.(knows|wants|also)": "Plan.keep",
     r"plot\.tradeoff\.families": "tradeoff.families",
-    r"plot\.(choices|tradeoff)\.(betas|epsilons|against)": "tradeoff.betas",
+    r"plot\.tradeoff\.(betas|against)": "tradeoff.betas",
     r"masking\.anatomize\.(quasi_identifiers|sensitive)": (
         "masking.k_anonymous_classes.quasi_identifiers"
     ),

@@ -58,7 +58,7 @@ def framed(estimate: Estimate) -> pl.DataFrame:
     assert_type(estimate.frequencies, NDArray[np.float64])
     in_pandas = pd.DataFrame(estimate.to_columns())
     assert len(in_pandas) == len(estimate.frequencies)
-    return pl.DataFrame(estimate.to_columns(wide=False))
+    return pl.DataFrame(estimate.to_columns())
 
 
 def by_column(people: pl.DataFrame) -> dict[str, list[object]]:

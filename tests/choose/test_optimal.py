@@ -161,9 +161,9 @@ def test_perfect_secrecy_is_exact() -> None:
     [
         (ordinal(3), {"beta": 1.5}, "`beta` must be from 0 to 1; got 1.5"),
         (ordinal(3), {"epsilon": math.nan}, "`epsilon` must be at least 0; got NaN"),
-        ([[0, 1], [-1, 0]], {"beta": 0.5}, "got a negative number at 1, 0"),
-        ([[0, math.nan], [1, 0]], {"beta": 0.5}, "got NaN at 0, 1"),
-        ([[0, INF], [0, INF]], {"beta": 0.5}, "got an infinite number at 0, 1"),
+        ([[0, 1], [-1, 0]], {"beta": 0.5}, "got a negative number at (1, 0)"),
+        ([[0, math.nan], [1, 0]], {"beta": 0.5}, "got NaN at (0, 1)"),
+        ([[0, INF], [0, INF]], {"beta": 0.5}, "got an infinite number at (0, 1)"),
     ],
 )
 def test_bad_input_gets_one_sentence(cost: Any, asked: dict[str, float], words: str) -> None:

@@ -92,6 +92,37 @@ def test_the_first_bad_code_is_named_on_any_number_of_threads() -> None:
             MATRICES["rr"].randomize(codes, threads=threads)
 
 
+@pytest.mark.parametrize("how", [{**KEYED, "start": 0}, {**KEYED, "ids": ["a", "b", "c", "d"]}])
+@pytest.mark.parametrize("name", sorted(MATRICES))
+def test_reports_are_written_where_they_are_wanted(name: str, how: dict[str, Any]) -> None:
+    m: Any = MATRICES[name]
+    for dtype in (np.uint32, np.int64):
+        codes = CODES.astype(dtype) % m.size
+        room = np.full_like(codes, 99)
+        assert m.randomize(codes, out=room, **how) is room
+        assert room.tolist() == m.randomize(codes, **how).tolist()
+    assert m.randomize(codes, out=None).dtype == codes.dtype
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        np.empty(4, np.int32),
+        np.empty(5, np.int64),
+        np.empty((2, 2), np.int64),
+        np.empty(8, int)[::2],
+    ],
+    ids=["dtype", "length", "shape", "strides"],
+)
+def test_room_that_does_not_fit_is_refused(room: Any) -> None:
+    with pytest.raises(ValueError, match=r"^`out` must be an array like the codes; got "):
+        MATRICES["rr"].randomize(CODES, out=room)
+    fixed = np.empty_like(CODES)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match=r"^`out` must be an array like the codes; got "):
+        MATRICES["rr"].randomize(CODES, out=fixed)
+
+
 class _Interrupted:
     def __array__(self, *_: object, **__: object) -> Any:
         raise KeyboardInterrupt

@@ -64,7 +64,7 @@ def test_distances_are_those_of_ranks() -> None:
     want = np.abs(np.argsort(np.argsort(x)) - np.argsort(np.argsort(y)))
     found = bs.masking.permutation_distance(x, y)
     assert found.distances.tolist() == want.tolist()
-    assert found.quantile(0.9) == np.quantile(want, 0.9)
+    assert np.quantile(found.distances, 0.9) == np.quantile(want, 0.9)
     assert bs.masking.permutation_distance(x, np.exp(x / 50)).distances.max() == 0
 
 
@@ -82,8 +82,6 @@ def test_tables_go_column_by_column() -> None:
         assert table.z[:, j].tolist() == bs.masking.reverse_map(x[:, j], y[:, j]).z.tolist()
         one = bs.masking.permutation_distance(x[:, j], y[:, j])
         assert found.distances[:, j].tolist() == one.distances.tolist()
-        quantile: Any = found.quantile(0.5)
-        assert quantile[j] == one.quantile(0.5)
     assert len(str(found).splitlines()) == 6
 
 
@@ -110,5 +108,3 @@ def test_bad_input_is_refused_in_a_sentence(x: Any, y: Any, sentence: str) -> No
         with pytest.raises((ValueError, TypeError)) as caught:
             call(x, y)
         assert str(caught.value) == sentence
-    with pytest.raises(ValueError, match="`q` must be from 0 to 1; got 2"):
-        bs.masking.permutation_distance([1, 2], [2, 1]).quantile(2)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bistochastic as bs
-from bistochastic.measures.efficiency import least_error, worst_efficiency
+from bistochastic.measures.efficiency import efficiency, least_error
 from cases import of_every_family
 
 # Categories and epsilon; the least error, the error of randomized response with its efficiency, and
@@ -50,7 +50,7 @@ def test_published_efficiencies(
     rr, ds = bs.randomized_response(size, epsilon=epsilon), bs.difference_set(size, epsilon=epsilon)
     assert least_error(epsilon, size) == pytest.approx(least, abs=6e-7)
     assert rr.efficiency == pytest.approx(own, abs=6e-7)
-    assert worst_efficiency(rr) == pytest.approx(own, abs=6e-7)
+    assert efficiency(rr, worst=True) == pytest.approx(own, abs=6e-7)
     assert least_error(rr.epsilon, size) / (rr.efficiency or 0) == pytest.approx(
         error, abs=1e-6, rel=1e-8
     )
@@ -68,7 +68,7 @@ def test_unlike_rows_have_a_worst_case() -> None:
     least = least_error(m.epsilon, 5)
     assert least == pytest.approx(0.83257332, abs=1e-8)
     assert least / (m.efficiency or 0) == pytest.approx(3.12292968, abs=1e-8)
-    assert least / (worst_efficiency(m) or 0) == pytest.approx(3.39602381, abs=1e-8)
+    assert least / (efficiency(m, worst=True) or 0) == pytest.approx(3.39602381, abs=1e-8)
     c = bs.circulant([0.5, 0.3, 0.1, 0.06, 0.04])
     assert least_error(c.epsilon, 5) == pytest.approx(1.64688091, abs=1e-8)
     assert least_error(c.epsilon, 5) / (c.efficiency or 0) == pytest.approx(5.85731107, abs=1e-8)
@@ -122,7 +122,7 @@ def test_never_overstated(name: str, m: bs.Matrix) -> None:
     many = m.size - m.padding
     rows = [m.exact_row(u) for u in range(m.size)]
     back = inverse(rows)
-    found, worst = m.efficiency, worst_efficiency(m)
+    found, worst = m.efficiency, efficiency(m, worst=True)
     if many == 1:
         assert found == worst == 1.0
         return
@@ -157,7 +157,7 @@ def linear_is_easy(m: bs.Matrix) -> bool:
 
 def test_what_cannot_be_estimated_has_none() -> None:
     assert bs.k_anonymous(6, k=3).efficiency == bs.uniform(3).efficiency == 0.0
-    assert worst_efficiency(bs.uniform(3)) == 0.0
+    assert efficiency(bs.uniform(3), worst=True) == 0.0
     assert bs.identity(3).efficiency == pytest.approx(1.0)
     assert least_error(0.0, 3) == math.inf
     assert least_error(math.inf, 3) == pytest.approx(2 / 3)
@@ -172,7 +172,7 @@ def test_joint_matrices_multiply() -> None:
     joint = bs.kron(g, h)
     plain = bs.dense(joint.to_dense())
     assert joint.efficiency == pytest.approx(plain.efficiency, rel=1e-9)
-    assert worst_efficiency(joint) == pytest.approx(worst_efficiency(plain), rel=1e-9)
+    assert efficiency(joint, worst=True) == pytest.approx(efficiency(plain, worst=True), rel=1e-9)
 
 
 def test_the_profile_shows_it() -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from bistochastic import _core, measures
-from bistochastic.arguments import items
+from bistochastic import _core, arguments, measures
+from bistochastic.arguments import items, names_of
 from bistochastic.errors import OutOfReachError, Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA, build
-from bistochastic.formatting import Shown, down, shown, table, up
+from bistochastic.formatting import Shown, down, table, up
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Profile
 from bistochastic.progress import Progress, watched
@@ -36,11 +37,6 @@ class Comparison(Shown):
     def matrices(self) -> tuple[Matrix, ...]:
         """The matrices compared, in order."""
         return tuple(profile.matrix for profile in self.profiles)
-
-    @property
-    def header(self) -> list[str]:
-        """The first row of the table: the word ``Measure``, then the families in order."""
-        return ["Measure", *(matrix.family for matrix in self.matrices)]
 
     def rows(self) -> list[list[str]]:
         """List one row of strings per measure; a bound ends in a star."""
@@ -70,7 +66,8 @@ class Comparison(Shown):
         said = [("bound", "* a bound"), ("not computed", "- not computed")]
         legend = "; ".join(text for status, text in said if status in seen)
         below = "\n".join(line for line in (self._best(), legend) if line)
-        return table(self.header, self.rows()) + (f"\n\n{below}" if below else "")
+        header = ["Measure", *(matrix.family for matrix in self.matrices)]
+        return table(header, self.rows()) + (f"\n\n{below}" if below else "")
 
 
 def _error(matrix: Matrix) -> float:
@@ -124,7 +121,7 @@ Make = Callable[[int, float], Matrix]
 BETAS = tuple(step / 20 for step in range(1, 20))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Point(Shown):
     """The matrix of one family at one requested beta, or the reason why there is none.
 
@@ -140,7 +137,7 @@ class Point(Shown):
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
     'singular: single shares cannot be estimated'
     >>> bs.tradeoff(12, families=["randomized_response"], betas=[0.5])[0]
-    <Point randomized_response: beta 0.5, epsilon 3.375, least epsilon 3.3749, truthfulness ...>
+    Point(family='randomized_response', asked=0.5, beta=0.5..., truthfulness=0.7265..., ...)
     """
 
     family: str
@@ -154,17 +151,6 @@ class Point(Shown):
     expected_cost: float | None = None
     efficiency: float | None = None
     least_epsilon: float | None = None
-
-    def _facts(self) -> list[tuple[str, str]]:
-        if self.beta is None:
-            most = [] if self.most is None else [("largest beta", down(self.most))]
-            return [("asked beta", f"{self.asked:g}"), *most]
-        known = [(name, getattr(self, name)) for name in _MEASURES]
-        return [(name.replace("_", " "), _cell(name, x)) for name, x in known if x is not None]
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{name} {text}" for name, text in self._facts())
-        return f"<Point {shown(self.family)}: {said}{'; ' * bool(self.note)}{self.note}>"
 
 
 def _cell(name: str, x: float) -> str:
@@ -268,85 +254,64 @@ def tradeoff(
     """
     many = _core.as_whole("size", size, 2)
     count = _core.as_whole("records", records, 1)
-    made = makers(families)
-    asked = numbers("betas", betas, BETAS, 1.0)
+    asked = list(product(_makers(families).items(), _betas(betas)))
     found = []
     with watched("comparing", progress) as tell:
-        for point in points(made, many, asked, count):
-            found.append(point)
+        for (family, make), beta in asked:
+            found.append(_point(family, make, many, beta, count))
             if tell is not None:
-                tell(len(found) / (len(made) * len(asked)))
+                tell(len(found) / len(asked))
     return Tradeoff(found)
 
 
-def points(
-    made: Mapping[str, Make], size: int, betas: list[float], records: int
-) -> Iterator[Point]:
-    """Make a point for each family and requested number."""
-    for family, make in made.items():
-        for beta in betas:
-            try:
-                matrix = make(size, beta)
-            except OutOfReachError as end:
-                if end.most is None:
-                    raise
-                yield Point(family, beta, most=end.most, note=str(end))
-                continue
-            if not isinstance(matrix, Matrix):
-                must = "hold functions that return a matrix"
-                raise RefusedType("families", must, type(matrix).__name__)
-            error, note = None, ""
-            try:
-                error = mean_standard_error(matrix, records)
-                if error is None:
-                    note = "not computed: too large, or too close to singular"
-            except SingularMatrixError:
-                note = "singular: single shares cannot be estimated"
-            stated = matrix.beta, matrix.truthfulness, matrix.epsilon
-            far = measures.mean_distance(matrix)
-            own = matrix.efficiency
-            least = None if matrix.padding else measures.least_epsilon(matrix.beta, matrix.size)
-            yield Point(family, beta, *stated, error, None, note, far, own, least)
+def _point(family: str, make: Make, size: int, beta: float, records: int) -> Point:
+    try:
+        matrix = make(size, beta)
+    except OutOfReachError as end:
+        if end.most is None:
+            raise
+        return Point(family, beta, most=end.most, note=str(end))
+    if not isinstance(matrix, Matrix):
+        raise RefusedType("families", "hold functions that return a matrix", type(matrix).__name__)
+    error, note = None, ""
+    try:
+        error = mean_standard_error(matrix, records)
+        if error is None:
+            note = "not computed: too large, or too close to singular"
+    except SingularMatrixError:
+        note = "singular: single shares cannot be estimated"
+    stated = matrix.beta, matrix.truthfulness, matrix.epsilon
+    far, own = measures.mean_distance(matrix), matrix.efficiency
+    least = None if matrix.padding else measures.least_epsilon(matrix.beta, matrix.size)
+    return Point(family, beta, *stated, error, None, note, far, own, least)
 
 
-def makers(families: object) -> dict[str, Make]:
+def _makers(families: object) -> dict[str, Make]:
     """Labels, and functions that make a matrix from a size and a beta."""
-    if isinstance(families, str):
-        families = [families]
-    if hasattr(families, "items"):
-        made = dict(families.items())
-        for make in made.values():
-            if not callable(make):
-                must = "map labels to functions of a size and a beta"
-                raise RefusedType("families", must, type(make).__name__)
-    else:
-        must = f"hold names out of {', '.join(BY_BETA)}, or be a mapping"
-        names = items("families", must, families, unordered=True)
-        for name in names:
-            if not isinstance(name, str) or name not in BY_BETA:
-                got = repr(name) if isinstance(name, str) else type(name).__name__
-                raise Refused("families", must, got)
-        made = {name: by_name(name, "beta") for name in names}
+    if not hasattr(families, "items"):
+        names = names_of("families", families, BY_BETA, ", or be a mapping")
+        return {name: _by_beta(name) for name in names}
+    made = dict(families.items())
+    for make in made.values():
+        if not callable(make):
+            must = "map labels to functions of a size and a beta"
+            raise RefusedType("families", must, type(make).__name__)
     if not made:
         raise Refused("families", "hold at least one", "none")
     return made
 
 
-def by_name(name: str, parameter: str) -> Make:
-    """Return a function that makes a matrix of a family from a size and another parameter."""
-    return lambda size, x: build(name, size=size, **{parameter: x})
+def _by_beta(family: str) -> Make:
+    return lambda size, beta: build(family, size=size, beta=beta)
 
 
-def numbers(name: str, given: object, default: Iterable[float], most: float) -> list[float]:
-    """Read finite numbers from 0 to ``most``, in rising order."""
-    must = "hold numbers of at least 0" if most == math.inf else "hold numbers from 0 to 1"
-    if isinstance(given, str):
-        raise RefusedType(name, must, "str")
-    listed = default if given is None else items(name, must, given, unordered=True)
-    found = sorted(_core.as_real(name, must, x) for x in listed)
-    for x in found:
-        if not (0 <= x <= most and x < math.inf):
-            raise Refused(name, must, f"{x:g}")
+def _betas(given: object) -> list[float]:
+    """Read the requested betas, in rising order."""
+    must = "hold numbers from 0 to 1"
+    found = sorted(
+        arguments.real("betas", must, x, lambda x: 0 <= x <= 1)
+        for x in items("betas", must, BETAS if given is None else given, unordered=True)
+    )
     if not found:
-        raise Refused(name, must, "none")
+        raise Refused("betas", must, "none")
     return found

@@ -61,10 +61,7 @@ def optimal(
     costs = arguments.floats("cost", must, cost)
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or not costs.size:
         raise Refused("cost", must, f"shape {costs.shape}")
-    wrong = ~((costs >= 0) & np.isfinite(costs))
-    if wrong.any():
-        u, v = np.argwhere(wrong)[0].tolist()
-        raise Refused("cost", must, f"{arguments.fault(costs[u, v])} at {u}, {v}")
+    arguments.refuse_faults("cost", must, costs)
     given = {"beta": beta, "epsilon": epsilon, "row_beta": row_beta, "column_beta": column_beta}
     asked = {name: arguments.limit(name, x) for name, x in given.items() if x is not None}
     if not asked:
@@ -73,20 +70,14 @@ def optimal(
     return _on_grid(costs, asked, *_solved(costs, asked))
 
 
-def _installed() -> None:
+def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
+    """Return entries and a lower bound of the cost; perfect secrecy and 0 without a solution."""
     try:
-        import clarabel  # noqa: F401
-        import scipy.sparse  # noqa: F401
+        import clarabel
+        from scipy import sparse
     except ImportError as error:
         must = "`optimal` must have clarabel and scipy installed"
         raise ImportError(f"{must}; got no {error.name}: bistochastic[optimal]") from None
-
-
-def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
-    """Return entries and a lower bound of the cost; perfect secrecy and 0 without a solution."""
-    _installed()
-    import clarabel
-    from scipy import sparse
 
     r = len(cost)
     n, logs = r * r, math.log(r)

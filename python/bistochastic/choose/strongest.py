@@ -17,7 +17,7 @@ from bistochastic.arguments import Array
 from bistochastic.errors import OutOfReachError, Refused, RefusedType
 from bistochastic.estimate import quantiles
 from bistochastic.estimate.planning import largest_variance
-from bistochastic.formatting import Shown, down, exact, shown, table, up
+from bistochastic.formatting import Shown, down, exact, table, up
 from bistochastic.matrix import Matrix
 from bistochastic.measures.costs import cost_table, expected_cost, mean_distance
 from bistochastic.measures.survey import TABLE
@@ -141,19 +141,9 @@ def strongest(
     many = _core.as_whole("size", size, 2)
     costs = None if cost is None else cost_table(many, cost)
     known = FAMILIES if family is None and cost is None else (*FAMILIES, "gibbs")
-    must = f"hold names out of {', '.join(known)}"
-    several = known if family is None else family
-    names = (
-        [several]
-        if isinstance(several, str)
-        else arguments.items("family", must, several, unordered=True)
-    )
-    for name in names:
-        if name not in known:
-            got = shown(name) if isinstance(name, str) else type(name).__name__
-            raise Refused("family", must, got)
-        if name == "gibbs" and cost is None:
-            raise Refused("cost", "be given for gibbs", "none")
+    names = arguments.names_of("family", known if family is None else family, known)
+    if "gibbs" in names and cost is None:
+        raise Refused("cost", "be given for gibbs", "none")
     return Strongest(goal.choice(name, many, costs) for name in names)
 
 

@@ -9,18 +9,10 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic import linear
+from bistochastic import linear, structure
 from bistochastic.arguments import Array
 from bistochastic.estimate import quantiles
-from bistochastic.structure import (
-    Kron,
-    Stochastic,
-    composition,
-    forced,
-    is_certain,
-    shift_invariant,
-    wide_factors,
-)
+from bistochastic.structure import Kron, Stochastic, composition
 
 # Size up to which the inverse is looked at row by row if an estimate is only to be shown.
 _QUICK = 2000
@@ -45,8 +37,10 @@ def is_quick(matrix: Stochastic) -> bool:
     """Whether errors of all shares need no large inverse, row by row."""
     kron = composition(matrix)
     if isinstance(kron, Kron):
-        return all(is_quick(factor) for factor in wide_factors(kron))
-    return matrix.size <= _QUICK or shift_invariant(matrix) or is_certain(matrix)
+        return all(is_quick(factor) for factor in structure.wide_factors(kron))
+    return (
+        matrix.size <= _QUICK or structure.shift_invariant(matrix) or structure.is_certain(matrix)
+    )
 
 
 def scatter(matrix: Stochastic, reports: Array, shares: Array) -> Array:
@@ -69,11 +63,11 @@ def squared_rows(matrix: Stochastic, weights: Array) -> Array:
             # G is circulant too, and so are its squares: a cyclic convolution.
             spread = np.fft.rfft(_first_column(matrix) ** 2) * np.fft.rfft(weights)
             return np.maximum(np.fft.irfft(spread, r), 0.0)
-    if is_certain(matrix):
+    if structure.is_certain(matrix):
         return linear.solve(matrix, weights)
     kron = composition(matrix)
     if isinstance(kron, Kron):
-        return _joint_squares(wide_factors(kron), weights)
+        return _joint_squares(structure.wide_factors(kron), weights)
     total = np.empty(r)
     for rows, block in inverse_rows(matrix):
         total[rows] = block**2 @ weights
@@ -102,14 +96,14 @@ def within_population(spread: Array, shares: Array) -> Array:
 def extremes(matrix: Stochastic) -> tuple[Array, Array]:
     """Find the least and the largest pseudo-response of every share: the ends of G's rows."""
     r = matrix.size
-    if shift_invariant(matrix):
+    if structure.shift_invariant(matrix):
         column = _first_column(matrix)
         return np.full(r, column.min()), np.full(r, column.max())
-    if is_certain(matrix):
+    if structure.is_certain(matrix):
         return np.zeros(r), np.ones(r)
     kron = composition(matrix)
     if isinstance(kron, Kron):
-        return reduce(corners, map(extremes, wide_factors(kron)))
+        return reduce(corners, map(extremes, structure.wide_factors(kron)))
     least, most = np.empty(r), np.empty(r)
     for rows, block in inverse_rows(matrix):
         least[rows], most[rows] = block.min(axis=1), block.max(axis=1)
@@ -139,9 +133,9 @@ def response_bounds(
     same mean (Hoeffding 1956: tails further than 1 from it are not heavier; nearer ones are not
     missed at ``alpha`` to 1/2).
     """
-    if is_certain(matrix):
+    if structure.is_certain(matrix):
         return quantiles.clopper_pearson(shares * n, n, alpha)
-    if (answers := forced(matrix)) is None:
+    if (answers := structure.forced(matrix)) is None:
         own, other = _first_column(matrix)[:2]
         apart, start = own - other, other
     else:

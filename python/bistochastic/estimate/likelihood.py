@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -12,21 +12,12 @@ from typing import Self
 
 import numpy as np
 
-from bistochastic import linear
+from bistochastic import linear, structure
 from bistochastic.arguments import Array, positive
-from bistochastic.cached import cached
 from bistochastic.errors import Refused
-from bistochastic.linear import operator, through
+from bistochastic.linear import operator
 from bistochastic.progress import Progress, asked, interruptible, watched
-from bistochastic.structure import (
-    Kron,
-    Stochastic,
-    composition,
-    forced,
-    true_codes,
-    two_valued,
-    wide_factors,
-)
+from bistochastic.structure import Kron, Stochastic, composition
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
 # looked at as one matrix.
@@ -111,11 +102,11 @@ def maximum(matrix: Stochastic, reports: Array, patience: Patience) -> tuple[Arr
         if gap <= search.wanted:
             # The rest is rounding.
             return inverse, gap if gap > 1e-12 else 0.0, 0
-    if (both := two_valued(matrix)) is not None and both[0] > both[1]:
+    if (both := structure.two_valued(matrix)) is not None and both[0] > both[1]:
         lies = np.full(matrix.size, both[1])
         empty = both[1] * np.arange(float(matrix.size))
         return _response_likelihood(reports, both[0] - both[1], lies, empty), 0.0, 0
-    if (answers := forced(matrix)) is not None and answers[0] > 0:
+    if (answers := structure.forced(matrix)) is not None and answers[0] > 0:
         return _response_likelihood(reports, *answers), 0.0, 0
     # Counts over many decades can leave the range of doubles; the gap then says so.
     with np.errstate(all="ignore"):
@@ -160,7 +151,7 @@ class _Search:
 
     def __init__(self, matrix: Stochastic, reports: Array, patience: Patience) -> None:
         self.matrix, self.size = matrix, matrix.size - matrix.padding
-        self.true = true_codes(matrix)
+        self.true = structure.true_codes(matrix)
         quick, made = operator(matrix) is not None, composition(matrix)
         # Without a structure every product is dense, so the matrix is written down once.
         few = matrix.size <= (_QUICK if quick else _DENSE)
@@ -185,20 +176,13 @@ class _Search:
         """Compute ``P^T x``."""
         if self.dense is not None:
             return np.asarray(x @ self.dense)
-        table = np.zeros((1, self.matrix.size))
-        table[0, self.true] = x
-        return np.asarray(self.through(table, False)[0])
+        return np.asarray(linear.from_truths(self.matrix, x[None, :])[0])
 
     def back(self, y: Array) -> Array:
         """Compute ``P y``."""
         if self.dense is not None:
             return np.asarray(self.dense @ y)
-        return np.asarray(self.through(y[None, :], True)[0, self.true])
-
-    @cached
-    def through(self) -> Callable[[Array, bool], Array]:
-        """The matrix as steps, found once for many turns."""
-        return through(self.matrix)
+        return np.asarray(linear.to_truths(self.matrix, y[None, :])[0])
 
     def solve(self, weights: Array, root: Array, z: Array, right: Array, within: float) -> Array:
         """Newton's equations by conjugate gradients, for matrices that are never written down.
@@ -373,7 +357,7 @@ def shrunk(
         guess = np.full(size, 1 / size)
         told = _information(matrix, guess)
         return _drawn(matrix, reports, records, guess, told, size - 1, patience)
-    factors: Sequence[Stochastic] = wide_factors(kron)
+    factors: Sequence[Stochastic] = structure.wide_factors(kron)
     table = reports.reshape([factor.size for factor in factors])
     axes = set(range(table.ndim))
     marginals = [

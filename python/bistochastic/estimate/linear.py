@@ -66,8 +66,11 @@ class Factor:
         arrays = [_KINDS[kind](back) for back in self.back] if kind in _KINDS else [self.told]
         by = 1 + (self.by or 0)
         parts = np.split(tables, len(arrays), axis=by)
-        done = [_along(part, axis, each) for part, each in zip(parts, arrays, strict=True)]
-        return np.concatenate(done, axis=by)
+        done = [
+            np.moveaxis(part, axis, -1) @ np.asarray(each).T
+            for part, each in zip(parts, arrays, strict=True)
+        ]
+        return np.concatenate([np.moveaxis(part, -1, axis) for part in done], axis=by)
 
     def ends(self, size: int) -> tuple[Array, Array]:
         """Find the least and the most that one of ``size`` codes can add to each category."""
@@ -79,11 +82,6 @@ class Factor:
             return np.zeros(size), np.ones(size)
         both = np.stack(self.back)
         return both.min(axis=(0, 2)), both.max(axis=(0, 2))
-
-
-def _along(tables: Array, axis: int, array: Array | None) -> Array:
-    assert array is not None
-    return np.moveaxis(np.moveaxis(tables, axis, -1) @ array.T, -1, axis)
 
 
 def _inverted(matrix: Stochastic, rows: Array, kind: str) -> Array:

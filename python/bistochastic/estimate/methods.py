@@ -70,16 +70,12 @@ def estimate(
 
 def _axes_of(categories: Any, size: int) -> tuple[Axis, ...]:
     must = f"hold {size} names, or for each column a list of its own"
-    if isinstance(categories, str | bytes):
-        raise RefusedType("categories", must, type(categories).__name__)
     by_column = hasattr(categories, "keys") and not hasattr(categories, "dtype")
     lists = dict(categories) if by_column else {"category": categories}
     axes = []
     for name, names in lists.items():
         if not isinstance(name, str):
             raise RefusedType("categories", "name its columns by text", type(name).__name__)
-        if isinstance(names, str | bytes):
-            raise RefusedType("categories", must, type(names).__name__)
         listed = tuple(arguments.items("categories", must, names))
         try:
             distinct = len(set(listed)) == len(listed)
@@ -142,10 +138,7 @@ def _of_counts(matrix: Stochastic, counts: object) -> Array:
         raise Refused("counts", f"{must}, of shape {wanted}", f"shape {numbers.shape}")
     arguments.refuse_labels("counts", counts)
     flat = arguments.doubles("counts", numbers).reshape(-1)
-    wrong = ~((flat >= 0) & np.isfinite(flat))
-    if wrong.any():
-        at = int(wrong.argmax())
-        raise Refused("counts", must, f"{arguments.fault(flat[at])} at position {at}")
+    arguments.refuse_faults("counts", must, flat)
     if (flat % 1 > 0).any() and float(flat.sum()) < 1.5:
         raise Refused("counts", f"{must} of records", f"shares that sum to {float(flat.sum()):g}")
     return flat

@@ -11,14 +11,7 @@ from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.estimate import intervals, quantiles
 from bistochastic.matrix import Matrix
-from bistochastic.structure import (
-    Kron,
-    Stochastic,
-    composition,
-    is_certain,
-    shift_invariant,
-    wide_factors,
-)
+from bistochastic.structure import Kron, Stochastic, composition
 
 # Size up to which singular values are computed if no structure gives them.
 _DENSE = 1500
@@ -76,7 +69,7 @@ def _inverse_squares(matrix: Stochastic) -> float | None:
     kron = composition(matrix)
     if isinstance(kron, Kron):
         # Singular values of a kron are all products of those of its factors.
-        each = [_inverse_squares(factor) for factor in wide_factors(kron)]
+        each = [_inverse_squares(factor) for factor in structure.wide_factors(kron)]
         return None if None in each else math.prod(part for part in each if part is not None)
     r = matrix.size
     own, basis = linear.operator(matrix), linear.basis(matrix)
@@ -96,7 +89,7 @@ def _inverse_squares(matrix: Stochastic) -> float | None:
             # lambda_k = sum of p_0v cos(pi k (v + 1/2) / r) / cos(pi k / 2r).
             half = np.exp(-0.5j * np.pi * np.arange(r) / r)
             values = (half * np.fft.fft(row, 2 * r)[:r]).real / half.real
-        case _ if is_certain(matrix):
+        case _ if structure.is_certain(matrix):
             return float(r)
         case _ if r <= _DENSE:
             values = linear.singular_values(matrix.to_dense())
@@ -146,13 +139,13 @@ def _mean_squares(matrix: Stochastic) -> tuple[Array, Array]:
         return np.ones(1), np.zeros(1)
     if isinstance(kron, Kron):
         own, other = np.ones(1), np.zeros(1)
-        for factor in wide_factors(kron):
+        for factor in structure.wide_factors(kron):
             # Means of products multiply; another category differs in one factor at least.
             mine, others = _mean_squares(factor)
             apart = np.outer(other, np.maximum(mine, others)), np.outer(own, others)
             own, other = np.outer(own, mine).ravel(), np.maximum(*apart).ravel()
         return own, other
-    if shift_invariant(matrix):
+    if structure.shift_invariant(matrix):
         # All rows are alike.
         own, other = _own_and_other(matrix, linear.solve_back(matrix, np.eye(1, r)), 0)
         return np.full(r, own), np.full(r, other)

@@ -29,8 +29,6 @@ from bistochastic.structure import Stochastic
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The numbers that a table can show for every cell.
-VALUES = ("reported", "frequency", "count", "standard_error", "low", "high")
 _NO_WIDTH = "bounds cut to 0 or 1 leave no width: these matrices rarely give such reported values"
 # A share below 0 only by rounding is not negative.
 _TINY = 1e-9
@@ -158,13 +156,6 @@ class Estimate(Compared, Shown):
         return intervals.scatter(self._law, self.reports, self._unbiased)
 
     @cached
-    def _variance(self) -> Array:
-        """The variances that count: in a fixed population only the part of randomization."""
-        if self.population == "fixed":
-            return intervals.within_population(self._scatter, self._unbiased)
-        return self._scatter
-
-    @cached
     def standard_errors(self) -> Array:
         """The standard error of each proportion under ``inverse``: the root of its variance.
 
@@ -185,7 +176,10 @@ class Estimate(Compared, Shown):
             return np.asarray(np.sqrt(self._linear.variance))
         if self._per_record == math.inf:
             return np.full(self._law.size, math.inf)
-        return np.sqrt(self._variance * self._per_record)
+        spread = self._scatter
+        if self.population == "fixed":
+            spread = intervals.within_population(spread, self._unbiased)
+        return np.sqrt(spread * self._per_record)
 
     @property
     def _per_record(self) -> float:
@@ -300,9 +294,8 @@ class Estimate(Compared, Shown):
         return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
 
     def _at_every_look(self, alpha: float) -> Array:
-        linear, plain = self._linear, "be used with records that count alike"
-        if linear is not None and not (linear.exact and linear.tallies.sample.is_plain):
-            raise Refused("always_valid", plain, "weights, strata or a domain")
+        self._refuse_unlike("always_valid")
+        linear = self._linear
         if self.population == "fixed":
             must = "be used with records that are a sample"
             raise Refused("always_valid", must, "population='fixed'")
@@ -333,15 +326,15 @@ class Estimate(Compared, Shown):
         if many > self.records:
             must = f"be at most {self.records}, the number of records"
             raise Refused("false_records", must, many)
+        self._refuse_unlike("poisoning")
         linear = self._linear
-        if linear is None:
-            least, most = intervals.extremes(self._law)
-        elif linear.exact and linear.tallies.sample.is_plain:
-            least, most = linear.map.ends()
-        else:
-            must = "be used with records that count alike"
-            raise Refused("poisoning", must, "weights, strata or a domain")
+        least, most = intervals.extremes(self._law) if linear is None else linear.map.ends()
         return np.asarray(many * (most - least) / self.records)
+
+    def _refuse_unlike(self, what: str) -> None:
+        linear, must = self._linear, "be used with records that count alike"
+        if linear is not None and not (linear.exact and linear.tallies.sample.is_plain):
+            raise Refused(what, must, "weights, strata or a domain")
 
     def contains(self, prior: object, confidence: float = 0.95) -> bool:
         """Whether true proportions ``prior`` are compatible with the data, by a chi-square test.
@@ -368,33 +361,20 @@ class Estimate(Compared, Shown):
         n = self.records
         return intervals.region(n * expected[possible], n * self.reports[possible], level)
 
-    def to_columns(self, *, wide: bool = False, value: str = "frequency") -> dict[str, np.ndarray]:
+    def to_columns(self) -> dict[str, np.ndarray]:
         """Return the table as arrays by name, of which any library makes its own table.
 
-        * Long: a row for each cell. The columns of the table come first, then ``reported``,
-          ``frequency``, ``count`` (with labels), ``standard_error``, ``low`` and ``high``.
-        * ``wide=True``: a row for each combination of all columns but the last, whose categories
-          are side by side. ``value`` says which number is shown.
+        There is a row for each cell. The columns of the table come first, then ``reported``,
+        ``frequency``, ``count`` (with labels), ``standard_error``, ``low`` and ``high``. A wide
+        table is ``e.counts.reshape(e.shape)``.
 
         >>> import bistochastic as bs
         >>> found = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
         >>> found.to_columns()["a"], found.to_columns()["count"]
         (array(['x', 'y'], dtype='<U1'), array([3., 1.]))
         """
-        shown = arguments.one_of("value", value, VALUES)
         levels = {name: _array(values) for name, values in self._levels().items()}
-        if not _core.as_flag("wide", wide):
-            return {**levels, **self._columns()}
-        if len(self.axes) < 2:
-            must = "be used with a table of two or more columns"
-            raise Refused("wide", must, len(self.axes) or "no labels")
-        numbers = self._columns()[shown].reshape(-1, self.shape[-1])
-        step = self.shape[-1]
-        columns = {name: values[::step] for name, values in levels.items()}
-        last = columns.popitem()[0]
-        for j, word in enumerate(self.axes[-1].words()):
-            columns[word if word not in columns else f"{last}={word}"] = numbers[:, j]
-        return columns
+        return {**levels, **self._columns()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain Python values, for JSON; numbers that are unknown are None.

@@ -26,10 +26,7 @@ def cost_table(size: int, given: object) -> Array | Literal["ordinal"]:
     table = arguments.floats("cost", must, given)
     if table.shape != (size, size):
         raise Refused("cost", must, f"shape {table.shape}")
-    wrong = ~(table >= 0)
-    if wrong.any():
-        u, v = divmod(int(wrong.argmax()), size)
-        raise Refused("cost", must, f"{arguments.fault(table[u, v])} at ({u}, {v})")
+    arguments.refuse_faults("cost", must, table, infinite=True)
     return np.ascontiguousarray(table)
 
 

@@ -14,7 +14,6 @@ The mean of their inverses is least if they are equal.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -47,24 +46,13 @@ def least_error(epsilon: float, size: int) -> float:
     return found / math.expm1(-epsilon) ** 2 * (1 - 1e-14)
 
 
-def efficiency(matrix: Matrix) -> float | None:
-    """See :attr:`bistochastic.Matrix.efficiency`."""
-    return _share(matrix, _uniform_error)
-
-
-def worst_efficiency(matrix: Matrix) -> float | None:
-    """Compute the efficiency for the true proportions that are estimated worst.
-
-    None if it is not known; see :func:`efficiency`.
+def efficiency(matrix: Matrix, *, worst: bool = False) -> float | None:
+    """See :attr:`bistochastic.Matrix.efficiency`; or that of the proportions estimated worst.
 
     >>> import bistochastic as bs
-    >>> round(worst_efficiency(bs.geometric(5, beta=0.6)), 4)
+    >>> round(efficiency(bs.geometric(5, beta=0.6), worst=True), 4)
     0.2452
     """
-    return _share(matrix, _worst_error)
-
-
-def _share(matrix: Matrix, error_of: Callable[[Matrix], float | None]) -> float | None:
     if linear.is_singular(matrix):
         return 0.0
     many = matrix.size - matrix.padding
@@ -72,7 +60,7 @@ def _share(matrix: Matrix, error_of: Callable[[Matrix], float | None]) -> float 
     lost = 1e-13 + 4e-15 * min(many, 32) * linear.condition(matrix)
     if many == 1 or not lost < 0.5:
         return 1.0 if many == 1 else None
-    error = error_of(matrix)
+    error = _worst_error(matrix) if worst else _uniform_error(matrix)
     if error is None:
         return None
     return min(1.0, least_error(matrix.epsilon, many) / error * (1 - lost))

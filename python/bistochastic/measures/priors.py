@@ -14,15 +14,7 @@ from bistochastic.errors import Refused
 from bistochastic.matrix import Matrix
 from bistochastic.measures.bits import SLACK, entropy
 from bistochastic.measures.survey import TABLE
-from bistochastic.structure import (
-    Kron,
-    Mixture,
-    Product,
-    Stochastic,
-    by_parts,
-    composition,
-    wide_factors,
-)
+from bistochastic.structure import Kron, Mixture, Product, Stochastic, composition
 
 # Size up to which a product is written out for one column.
 _PRODUCT = 512
@@ -30,7 +22,7 @@ _PRODUCT = 512
 
 def column(matrix: Matrix, v: int) -> Array:
     """Column ``v`` as doubles, by the structure of the matrix."""
-    return by_parts(matrix, lambda part, found: _column(part, v, found))
+    return structure.by_parts(matrix, lambda part, found: _column(part, v, found))
 
 
 def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
@@ -38,7 +30,7 @@ def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
         case Kron() as kron:
             joint = np.ones(1)
             place = matrix.size
-            for factor in wide_factors(kron):
+            for factor in structure.wide_factors(kron):
                 place //= factor.size
                 joint = np.multiply.outer(joint, column(factor, v // place % factor.size))
             return joint.reshape(-1)
@@ -59,13 +51,10 @@ def _column(matrix: Matrix, v: int, found: Callable[[Matrix], Array]) -> Array:
 def distribution(name: str, size: int, given: object) -> Array:
     """Read a probability vector of ``size`` numbers, and scale its sum to 1."""
     must = f"hold {size} non-negative numbers that sum to 1"
-    numbers = arguments.floats(name, f"hold {size} non-negative numbers that sum to 1", given)
+    numbers = arguments.floats(name, must, given)
     if numbers.shape != (size,):
         raise Refused(name, must, f"shape {numbers.shape}")
-    wrong = ~(numbers >= 0) | ~np.isfinite(numbers)
-    if wrong.any():
-        at = int(wrong.argmax())
-        raise Refused(name, must, f"{arguments.fault(numbers[at])} at position {at}")
+    arguments.refuse_faults(name, must, numbers)
     total = math.fsum(numbers)
     if not abs(total - 1) <= 1e-9:
         raise Refused(name, must, f"a sum of {total:.10g}")

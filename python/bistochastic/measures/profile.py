@@ -390,7 +390,7 @@ def _varah(found: survey.Lines | None) -> Entry:
 
 
 def _errors(matrix: Matrix) -> list[Entry]:
-    found = efficiency.efficiency(matrix), efficiency.worst_efficiency(matrix)
+    found = efficiency.efficiency(matrix), efficiency.efficiency(matrix, worst=True)
     note = "of the least squared error with this epsilon" if found[0] else ""
     if found[0] == 0:
         note = "singular: single proportions cannot be estimated"

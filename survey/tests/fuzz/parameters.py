@@ -266,6 +266,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "family": lambda s: repr(s.rng.choice([n for n in bs.__all__ if n.islower()] + ["product"])),
     **dict.fromkeys(("other", "anything", "matrix"), lambda s: s.matrix()),
     "codes": codes,
+    "out": lambda s: s.rng.choice(["None", f"np.empty({s.records}, int)", "np.empty(2, 'i1')"]),
     "code": lambda s: s.code() if s.rng.random() < 0.9 else str(values.SECRET_CODES[0]),
     "key": lambda s: s.rng.choice(
         [f"bs.Key.insecure({s.rng.randrange(99)})", f"bs.Key.from_bytes({values.SECRET_KEY!r})"]
@@ -280,7 +281,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "population": _of("'sampled'", "'fixed'"),
     "classes": _of("True", "False", "np.True_"),
     **dict.fromkeys((
-        "simultaneous", "full", "raw", "wide", "redraw", "rerandomize_numeric", "shuffle",
+        "simultaneous", "full", "raw", "redraw", "rerandomize_numeric", "shuffle",
         "categories_from_data", "allow_shift", "allow_invertible", "back", "guarantee.joint",
         "always_valid",
     ), _of("True", "False")),
@@ -425,7 +426,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "replicate_scale": _of("0.5", "None"),
     "gap": _of("1e-3", "0.1", "None"),
     "seconds": _of("0.1", "1", "None"),
-    "to_columns.value": _of("'frequency'", "'count'", "'low'"),
     "estimate.estimate": lambda s: f"{s.matrix()}.estimate(counts={counts(s)})",
     "batch_function.key": _of("bs.KeySource.file(path('key'))", "bs.Key.insecure(1)", "None"),
     "on.key": _of("bs.KeySource.file(path('key'))"),
