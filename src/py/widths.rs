@@ -31,8 +31,14 @@ fn busy(_: impl std::fmt::Display) -> PyErr {
     Error::value("codes", "not be written meanwhile", "an array in use").into()
 }
 
-fn read<'py, T: Element>(array: &Array<'py, T>) -> PyResult<PyReadonlyArray1<'py, T>> {
+/// An array to be read, if nothing writes to it.
+pub fn read<'py, T: Element>(array: &Array<'py, T>) -> PyResult<PyReadonlyArray1<'py, T>> {
     array.try_readonly().map_err(busy)
+}
+
+/// An array to be written, if nothing else uses it.
+pub fn written<'py, T: Element>(array: &Array<'py, T>) -> PyResult<Write<'py, T>> {
+    array.try_readwrite().map_err(busy)
 }
 
 /// An array with one axis of this type, to be read.
@@ -76,6 +82,6 @@ pub fn bits<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<(Held<'py>, 
 pub fn pair<'py>(codes: &Bound<'py, PyAny>, out: &Bound<'py, PyAny>) -> PyResult<Pair<'py>> {
     let codes = array("codes", "be an array of unsigned integers", codes)?;
     Ok(each!(codes, as_such, codes => {
-        as_such((read(&codes)?, out.cast::<PyArray1<_>>()?.try_readwrite().map_err(busy)?))
+        as_such((read(&codes)?, written(out.cast()?)?))
     }))
 }

@@ -123,6 +123,15 @@ def test_room_that_does_not_fit_is_refused(room: Any) -> None:
         MATRICES["rr"].randomize(CODES, out=fixed)
 
 
+def test_reports_are_not_written_over_their_codes() -> None:
+    """What is interrupted would leave true codes among reported ones."""
+    both = np.zeros(9, np.int64)
+    for codes, room in ((both, both), (both[:-1], both[1:])):
+        with pytest.raises(ValueError, match=r"^`out` must share no memory with the codes; got "):
+            MATRICES["rr"].randomize(codes, out=room)
+    assert not both.any()
+
+
 class _Interrupted:
     def __array__(self, *_: object, **__: object) -> Any:
         raise KeyboardInterrupt

@@ -1,6 +1,6 @@
 //! A caller's codes drawn by position or by ids, and the array that becomes the answer.
 
-use numpy::{PyArray1, PyArrayMethods, PyUntypedArray};
+use numpy::{PyArray1, PyUntypedArray};
 use pyo3::prelude::*;
 
 use crate::draw::code::{Width, typed};
@@ -10,6 +10,7 @@ use crate::law::Matrix;
 use crate::py::convert::{array_type, as_array};
 use crate::py::ids::HeldIds;
 use crate::py::secret::Secret;
+use crate::py::widths;
 use crate::py::work::{DETACH_FROM, detached};
 
 /// A column under a matrix and a key.
@@ -45,9 +46,9 @@ impl<'py> Draws<'_, 'py> {
         let (key, labels, threads) = (self.secret.key(), &self.secret.labels, self.threads);
         let done = typed!(Width::of_bytes(self.column.bytes), T => {
             let codes = self.column.codes.as_ref().map(|codes| codes.cast::<PyArray1<T>>());
-            let codes = codes.transpose()?.map(|codes| codes.readonly());
+            let codes = codes.transpose()?.map(widths::read).transpose()?;
             let codes = codes.as_ref().map(|codes| codes.as_slice()).transpose()?;
-            let mut out = self.column.out.cast::<PyArray1<T>>()?.readwrite();
+            let mut out = widths::written(self.column.out.cast::<PyArray1<T>>()?)?;
             let out = out.as_slice_mut()?;
             detached(py, numbers, || {
                 randomize(matrix, key, labels, codes, out, addresses, threads)
@@ -118,7 +119,18 @@ impl<'py> Column<'py> {
         // Through Python, so that an allocation that fails is a MemoryError.
         let own = dtype.call_method1("newbyteorder", ("=",))?;
         let result = match room {
-            Some(room) => checked(room, &shape, &own)?,
+            Some(room) => {
+                let room = checked(room, &shape, &own)?;
+                // What is interrupted would leave true codes among reported ones.
+                if numpy
+                    .call_method1("may_share_memory", (&array, &room))?
+                    .extract()?
+                {
+                    let must = "share no memory with the codes";
+                    return Err(Error::value("out", must, "an array that does").into());
+                }
+                room
+            }
             None => numpy.call_method1("empty", (&shape, own))?,
         };
         let flat = |array: &Bound<'py, PyAny>| {
