@@ -266,7 +266,7 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "family": lambda s: repr(s.rng.choice([n for n in bs.__all__ if n.islower()] + ["product"])),
     **dict.fromkeys(("other", "anything", "matrix"), lambda s: s.matrix()),
     "codes": codes,
-    "out": lambda s: s.rng.choice(["None", f"np.empty({s.records}, int)", "np.empty(2, 'i1')"]),
+    "out": lambda s: s.rng.choice(["None", f"np.zeros({s.records}, int)", "np.zeros(2, 'i1')"]),
     "code": lambda s: s.code() if s.rng.random() < 0.9 else str(values.SECRET_CODES[0]),
     "key": lambda s: s.rng.choice(
         [f"bs.Key.insecure({s.rng.randrange(99)})", f"bs.Key.from_bytes({values.SECRET_KEY!r})"]
@@ -474,7 +474,6 @@ DRAW: dict[str, Callable[[Scene], str]] = {
     "channel": _of("bs.Channel(warner=0.7)", "bs.randomized_response(2, keep=0.7)", "7"),
     "Analysis.columns": _of(f"[{plans.OBSERVED}]", "[]", f"[{plans.OBSERVED}] * 2"),
     "Analysis.keep": _of("['region']", "'*'", "[]"),
-    "out": lambda s: s.rng.choice(["None", f"np.zeros({s.records}, np.int64)", "np.zeros(3)"]),
     "Joint.columns": _of("('town', 'year')", "['a', 'b']"),
     "categories": _of("['F', 'M']", "[0, 1]", "[False, True]", "np.array(['x', 'y'])"),
     "Joint.categories": _of("[['A', 'B'], [1999, 2000]]", "[range(3), [True, False]]"),
