@@ -23,15 +23,9 @@ from numpy.typing import NDArray
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Axis, Estimate
 from bistochastic_survey import checks
+from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import (
-    Sheet,
-    gathered,
-    read_numbers,
-    read_sheet,
-    require,
-    sheet_of,
-)
+from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.request import Question, ask, digits, reports_of
 from bistochastic_survey.files import atomic
 from bistochastic_survey.json_fields import Here, parsed
@@ -135,7 +129,7 @@ class Counts(Shown):
     def _read(self, table: Table, what: str, times: NDArray[np.float64] | None = None) -> Found:
         """Find the cells of the rows of a table, the records of each, and those unanswered."""
         question = self._question
-        sheet = sheet_of(question, table, Design(), what, times=times, empty=True)
+        sheet = protected_table.sheet_of(question, table, Design(), what, times=times, empty=True)
         places: dict[str, np.ndarray] = {axis.name: axis.codes for axis in sheet.axes}
         for each in question.coded:
             # Of a single column, codes that are only reported are behind all others, as here.
@@ -174,14 +168,16 @@ class Counts(Shown):
             for axis, place in zip(self.axes, filled, strict=True)
         }
         times = self._cells[filled].astype(np.float64)
-        return sheet_of(question, opened(rows), design, "counts", times=times)
+        return protected_table.sheet_of(question, opened(rows), design, "counts", times=times)
 
 
 def read_data(data: Any, question: Question, design: Design) -> Sheet:
     """Read what a question needs from a table, an open file, or counts."""
     if isinstance(data, Counts):
         return data._sheet(question, design)
-    return read_sheet(question, gathered(data, question, design._columns), design)
+    return protected_table.read_sheet(
+        question, protected_table.gathered(data, question, design._columns), design
+    )
 
 
 class Collector(Shown):
@@ -296,9 +292,9 @@ class Collector(Shown):
             if column == name:
                 got = f"`{shown(column)}`, which the table is made of"
                 raise Refused("count", "name the column of counts", got)
-            require(table, "rows", name)
-        require(table, "rows", column)
-        values, missing = read_numbers(table, "count", WHOLE, column)
+            protected_table.require(table, "rows", name)
+        protected_table.require(table, "rows", column)
+        values, missing = protected_table.read_numbers(table, "count", WHOLE, column)
         times = values.astype(np.float64)
         wrong = ~((times >= 0) & (times == np.floor(times)) & (times < MOST))
         wrong = wrong if missing is None else missing

@@ -23,16 +23,8 @@ from bistochastic.backend import Family
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
-from bistochastic_survey.plan.attributes import (
-    FAMILIES,
-    Categorical,
-    Joint,
-    check_fields,
-    make,
-    named,
-    refuse_at_once,
-    refuse_padding,
-)
+from bistochastic_survey.plan import attributes
+from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.labels import Labels
 from bistochastic_survey.release.columns import Missing, Places, WholeColumn, read_clipped
 from bistochastic_survey.table.arrays import narrow
@@ -255,10 +247,10 @@ class Binned(Categorical):
         unit: str | None = None,
         **parameters: Any,
     ) -> None:
-        name = named("column", column)
+        name = attributes.named("column", column)
         with about([name]):
             bins = Bins.of(breaks, open)
-            held = check_fields(
+            held = attributes.check_fields(
                 (name,), (Labels(bins.names, "text"),), family, parameters, matrix=matrix,
                 missing=missing, groups=groups, unit=unit,
             )  # fmt: skip
@@ -273,7 +265,7 @@ class Binned(Categorical):
                 held, _bins=bins, output=output, step=_step(step, output, bins), bottom=least,
                 top=most, representatives=_representatives(representatives, bins),
             )  # fmt: skip
-            refuse_padding("bins", self.matrices)
+            attributes.refuse_padding("bins", self.matrices)
             if output == "number":
                 _ = self._places
 
@@ -469,7 +461,7 @@ class Numeric(WholeColumn):
         top: float | None = None,
         **parameters: Any,
     ) -> None:
-        name = named("column", column)
+        name = attributes.named("column", column)
         with about([name]):
             if (family is None) == (matrix is None):
                 got = "none" if family is None else "both"
@@ -477,19 +469,19 @@ class Numeric(WholeColumn):
             if matrix is not None:
                 if not isinstance(matrix, Matrix):
                     raise RefusedType("matrix", "be a matrix", type(matrix).__name__)
-                refuse_padding("numbers", [matrix])
+                attributes.refuse_padding("numbers", [matrix])
                 if parameters:
                     other = next(iter(parameters))
                     raise RefusedType(shown(other), "come with a family", "none")
-            elif not isinstance(family, str) or family not in FAMILIES:
-                make(family, 1, {})  # type: ignore[arg-type] # says what is known
+            elif not isinstance(family, str) or family not in attributes.FAMILIES:
+                attributes.make(family, 1, {})  # type: ignore[arg-type] # says what is known
             else:
-                refuse_at_once(family, parameters)
+                attributes.refuse_at_once(family, parameters)
             if order is not None:
                 checks.one_of("order", order, ("rank",))
             checks.one_of("how", how, ("permute", "average"))
             checks.one_of("missing", missing, ("raise", "keep"))
-            by = None if within is None else named("within", within)
+            by = None if within is None else attributes.named("within", within)
             least = checks.whole("min_group", min_group, 2)
             low, high = clipped(bottom, top)
             if by == name:
@@ -522,8 +514,8 @@ class Numeric(WholeColumn):
         """Build the matrix over ``n`` records."""
         given = {key: list(value) if isinstance(value, tuple) else value
                  for key, value in self.given}  # fmt: skip
-        matrix = make(self.family or "", n, given)
-        refuse_padding("numbers", [matrix])
+        matrix = attributes.make(self.family or "", n, given)
+        attributes.refuse_padding("numbers", [matrix])
         return matrix
 
     @property
@@ -571,7 +563,7 @@ def _check_grouped(family: str | None, parameters: Given, least: int) -> None:
     k = parameters.get("k")
     if k is not None and not least >= checks.whole("k", k, 1):
         raise Refused("min_group", "be at least k", least)
-    if k is None and structure.two_valued(make(family, least, parameters)) is None:
+    if k is None and structure.two_valued(attributes.make(family, least, parameters)) is None:
         must = "have k, or be randomized_response or uniform, for groups of any size"
         raise Refused("family", must, shown(family))
 
