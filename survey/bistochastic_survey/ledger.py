@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
-from bistochastic_survey.checks import positive
+from bistochastic_survey.checks import of_type, positive
 from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.release.certificate import Certificate
@@ -128,8 +128,7 @@ class Ledger(Shown):
         It is entered even if it exceeds the budget, because it may be published already. Then an
         error follows.
         """
-        if not isinstance(certificate, Certificate):
-            raise RefusedType("certificate", "be a certificate", type(certificate).__name__)
+        of_type("certificate", "be a certificate", certificate, Certificate)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         line = {"time": now, "dataset": named("dataset", dataset), "certificate": certificate}
         stored = line | {"certificate": json.loads(certificate.to_json())}

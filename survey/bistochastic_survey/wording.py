@@ -73,10 +73,15 @@ def meant(name: object, known: Iterable[str]) -> str:
     return f", did you mean {shown(found[0])}?" if found else ""
 
 
+def quoted(columns: Iterable[str]) -> str:
+    """List names inside a sentence."""
+    return ", ".join(f"`{shown(column)}`" for column in columns)
+
+
 def prefix(columns: Iterable[str]) -> str:
     """Write the start of a sentence about columns; nothing if there are none."""
-    listed = [f"`{shown(column)}`" for column in columns]
-    return f"column{'s' * (len(listed) > 1)} {', '.join(listed)}: " if listed else ""
+    listed = list(columns)
+    return f"column{'s' * (len(listed) > 1)} {quoted(listed)}: " if listed else ""
 
 
 @contextmanager

@@ -239,8 +239,7 @@ class Collector(Shown):
 
     def add(self, record: Mapping[str, object], *, mark: str | int | None = None) -> None:
         """Count one reported record. If a value is not a declared category, nothing is counted."""
-        if not isinstance(record, Mapping):
-            raise RefusedType("record", "map columns to values", type(record).__name__)
+        checks.of_type("record", "map columns to values", record, Mapping)
         if self._known is not None and not self._known.issuperset(record):
             unknown = next(name for name in record if name not in self._known)
             must = "hold columns that the plan protects or keeps"
@@ -324,8 +323,7 @@ class Collector(Shown):
 
     def merge(self, other: Collector) -> None:
         """Add the counts of another collector of the same plan and tables; the mark stays."""
-        if not isinstance(other, Collector):
-            raise RefusedType("other", "be a Collector", type(other).__name__)
+        checks.of_type("other", "be a Collector", other, Collector)
         mine, theirs = self._plan.digest, other._plan.digest
         if mine != theirs:
             raise Refused("other", f"be a collector of plan {mine[:12]}", f"plan {theirs[:12]}")

@@ -125,20 +125,16 @@ def _codes(sheet: Sheet, question: Question) -> list[tuple[np.ndarray, int]]:
             continue
         column = next(c for c in question.columns if c in attribute.columns)
         if len(attribute.columns) > 1:
-            _refuse_mixed(attribute, column)
+            # A column of a `Joint` is reported by its own true value if all other cells are alike.
+            if attribute.impossible or structure.two_valued(attribute.matrices[0]) is None:
+                must = "be tested with the other columns of its `Joint` alone"
+                raise Refused("columns", must, "a matrix that mixes them", column=column)
             at = attribute.columns.index(column)
             places = np.unravel_index(np.arange(attribute.size), attribute.shape)[at]
             found[column] = places[axis.codes], attribute.shape[at]
         else:
             found[column] = axis.codes.astype(np.int64), attribute.size
     return [found[column] for column in question.columns]
-
-
-def _refuse_mixed(attribute: Coded, column: str) -> None:
-    """A column of a ``Joint`` is reported by its own true value if all other cells are alike."""
-    if attribute.impossible or structure.two_valued(attribute.matrices[0]) is None:
-        must = "be tested with the other columns of its `Joint` alone"
-        raise Refused("columns", must, "a matrix that mixes them", column=column)
 
 
 def _refuse_calibrated(release: Any, sheet: Sheet) -> None:

@@ -232,10 +232,7 @@ def sheet_of(
         require(table, what, column)
     axes: list[CodedAxis] = []
     for name, labels in question.groups.items():
-        codes, missing = coding.read_codes(table, name, labels, first)
-        if missing is not None:
-            must, at = "not be missing, as it chooses the matrix", first + int(np.argmax(missing))
-            raise Refused("", must, f"one in row {at}", column=name, row=at)
+        codes = coding.read_groups(table, name, labels, first)
         axes.append(CodedAxis(name, labels.values, len(labels), codes))
     conditions, asked = question.clear_where, set(question.clear) - set(question.groups)
     known: dict[str, tuple[object, ...]] = {}

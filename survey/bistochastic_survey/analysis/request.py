@@ -130,13 +130,12 @@ def _check_known(name: str, plan: Plan, column: str) -> None:
         raise Refused(name, must, f"`{shown(column)}`, which holds permuted numbers")
 
 
-def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object, ...]]:
+def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[object, ...]]:
     """Read the categories of each column: declared ones as in the plan, others as in Python."""
     if where is None:
         return {}
     must = "be a dict from columns to lists of their categories"
-    if not isinstance(where, Mapping):
-        raise RefusedType(name, must, type(where).__name__)
+    checks.of_type(name, must, where, Mapping)
     groups = Question(plan, tuple(plan._protected)).groups
     labels = {column: (values, False) for column, values in groups.items()}
     for each in plan._coded:

@@ -48,13 +48,12 @@ MANY = 20
 
 
 def attack(
-    original: object, release: object, matching: Mapping[str, object],
+    original: object, release: Release[Any], matching: Mapping[str, object],
     asked: Mapping[str, object], confidence: object, targets: object, seed: object,
     progress: object,
 ) -> Audit:  # fmt: skip
     """See :func:`bistochastic_survey.audit`."""
-    if not isinstance(release, Release):
-        raise RefusedType("release", "be a Release", type(release).__name__)
+    checks.of_type("release", "be a Release", release, Release)
     plan = release.plan
     plan._refuse_undecided()
     level = between("confidence", confidence)
@@ -141,8 +140,7 @@ def _others(
         raise Refused("also", "come with rows that can be paired", "shuffled rows")
     for each in also:
         wave, release = each if isinstance(each, tuple) and len(each) == 2 else (original, each)
-        if not isinstance(release, Release):
-            raise RefusedType("also", "hold releases", type(release).__name__)
+        checks.of_type("also", "hold releases", release, Release)
         paired = pair_rows(wave, release, **{**matching, "shuffled": None})
         if paired.how == "nothing":
             raise Refused("also", "hold rows that can be paired", "shuffled rows")
@@ -164,7 +162,9 @@ def _pooled(
                 if evidence.rows / MANY < c.size < evidence.rows}  # fmt: skip
     pairs = evidence.pairs
     people = pairs.people
-    if people is not None and pairs.shows_people and int(people.max()) < evidence.rows - 1:
+    # Whether a reader of the release sees which rows are of one person.
+    shown = {pairs.id_column, pairs.pseudonym}.intersection(pairs.released.names)
+    if people is not None and shown and int(people.max()) < evidence.rows - 1:
         name = str(pairs.id_column if pairs.how != "pseudonym" else pairs.pseudonym)
         grouping.setdefault(name, people)
     found = []

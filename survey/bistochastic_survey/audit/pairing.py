@@ -52,12 +52,6 @@ class Pairs:
         """Something of the original's rows, in the order of the release."""
         return values if self.places is None else values[self.places]
 
-    @property
-    def shows_people(self) -> bool:
-        """Whether a reader of the release sees which rows are of one person."""
-        names = self.released.names
-        return self.id_column in names or self.pseudonym in names
-
 
 def pair_rows(
     original: object,

@@ -205,15 +205,6 @@ def _finding_tables(audit: Audit) -> list[Table]:
     ]  # fmt: skip
 
 
-def finding_lines(audit: Audit) -> list[str]:
-    """The findings below each other by risk, the worst of them if they are many."""
-    lines: list[str] = []
-    for heading, found in grouped(audit):
-        lines += [heading, *(f"  {i}. {each}" for i, each in found)]
-    more = len(audit.findings) - FINDINGS
-    return [*lines, f"  {more:,} smaller findings are in audit.findings"] if more > 0 else lines
-
-
 def lead(audit: Audit) -> str:
     """Say what was done, in a sentence."""
     how = {"order": "their order", "id": "an id", "pseudonym": "a pseudonym",
@@ -230,7 +221,10 @@ def lead(audit: Audit) -> str:
 def text(audit: Audit) -> str:
     """For a terminal."""
     lines = [f"Audit: {NOT_FOR_RELEASE}", "", lead(audit), ""]
-    lines += finding_lines(audit)
+    for heading, found in grouped(audit):
+        lines += [heading, *(f"  {i}. {each}" for i, each in found)]
+    more = len(audit.findings) - FINDINGS
+    lines += [f"  {more:,} smaller findings are in audit.findings"] * (more > 0)
     for each in sections(audit):
         lines += ["", each.title, *textwrap.wrap(each.words, 100)]
         for caption, header, rows, texts in each.tables:

@@ -28,7 +28,6 @@ class Source(Batched):
         raise NotImplementedError
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Give record batches of all columns, or of only these."""
         self._read = 0
         with said(self._name):
             for batch in self._each(columns):
@@ -39,7 +38,6 @@ class Source(Batched):
         """Find out which of these columns hold numbers, if the file does not say so."""
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
-        """Read whole columns; those in ``texts`` stay strings, even if they look like numbers."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
 

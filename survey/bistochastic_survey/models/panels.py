@@ -128,10 +128,9 @@ def _waves(
     release: Release[Any], later: object, id_column: object
 ) -> tuple[_WaveTable, _WaveTable, str]:
     """Read both waves and the column of ids."""
-    if not isinstance(later, Release):
-        raise RefusedType("later", "be a Release", type(later).__name__)
+    second = checks.of_type("later", "be a Release", later, Release)
     column = named("id_column", id_column)
-    return _WaveTable.of("release", release, column), _WaveTable.of("later", later, column), column
+    return _WaveTable.of("release", release, column), _WaveTable.of("later", second, column), column
 
 
 def _matched(one: _WaveTable, other: _WaveTable) -> tuple[Places, Places]:

@@ -20,7 +20,7 @@ from bistochastic_survey.models.formula import numeric_columns, parse, terms_of
 from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, fit_moments, read_records
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.wording import Shown, shown, table, visible
+from bistochastic_survey.wording import Shown, quoted, shown, table, visible
 
 MODELS = ("linear", "logistic", "multinomial")
 METHODS = ("corrected", "likelihood")
@@ -236,7 +236,7 @@ def _separated(right: dict[str, Function], coefficients: Array) -> tuple[str, ..
             ends = [end * float(x) for end in ends for x in (scores.min(), scores.max())]
         widths.append(max(ends) - min(ends))
     moved = np.abs(coefficients).reshape(-1, len(widths)).max(axis=0) * widths
-    found = ", ".join(f"`{shown(name)}`" for name, x in zip(right, moved, strict=True) if x > _SURE)
+    found = quoted(name for name, x in zip(right, moved, strict=True) if x > _SURE)
     why = "the outcome may be separated, so errors and intervals do not hold"
     return (f"{found} changes the log-odds by more than {_SURE}: {why}",) if found else ()
 

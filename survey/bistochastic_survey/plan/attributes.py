@@ -37,15 +37,14 @@ _CELLS = 2**53
 
 def named(name: str, given: object) -> str:
     """Check the name of a column, a plan or a release."""
-    if not isinstance(given, str):
-        raise RefusedType(name, "be a string", type(given).__name__)
-    if not given:
+    text: str = checks.of_type(name, "be a string", given, str)
+    if not text:
         raise Refused(name, "not be empty", "''")
     try:
-        given.encode()
+        text.encode()
     except UnicodeEncodeError:
         raise Refused(name, "be Unicode", "half of a surrogate pair") from None
-    return given
+    return text
 
 
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
@@ -65,8 +64,7 @@ def names(
 
 def make(family: str, size: int, parameters: Given) -> Matrix:
     """Make the matrix of a family for this many categories."""
-    if not isinstance(family, str):
-        raise RefusedType("family", "be the name of one", type(family).__name__)
+    checks.of_type("family", "be the name of one", family, str)
     if family not in FAMILIES:
         got = f"{shown(family)}{meant(family, FAMILIES)}"
         raise Refused("family", f"be one of {', '.join(FAMILIES)}", got)
@@ -153,9 +151,8 @@ def _groups_of(given: object, size: int) -> Groups:
     return Groups(column, labels, tuple(chosen.values()))
 
 
-def _check_size(name: str, matrix: object, size: int, where: str = "") -> Matrix:
-    if not isinstance(matrix, Matrix):
-        raise RefusedType(name, f"hold a matrix{where}", type(matrix).__name__)
+def _check_size(name: str, given: object, size: int, where: str = "") -> Matrix:
+    matrix: Matrix = checks.of_type(name, f"hold a matrix{where}", given, Matrix)
     if matrix.size - matrix.padding != size:
         raise Refused(name, f"have size {size}{where}", matrix.size - matrix.padding)
     return matrix
@@ -230,17 +227,14 @@ def _read_recodes(columns: Names, axes: Axes, missing: str, given: Any) -> Recod
     if given is None:
         return ()
     must = "be a dict from values to categories"
-    if not isinstance(given, Mapping):
-        raise RefusedType("recode", must, type(given).__name__)
+    checks.of_type("recode", must, given, Mapping)
     unknown = [column for column in given if column not in columns]
     if unknown:
         raise Refused("recode", "be by column", f"`{shown(unknown[0])}`, which is none")
     found = []
     for column, labels in zip(columns, axes, strict=True):
         pairs = given.get(column)
-        pairs = {} if pairs is None else pairs
-        if not isinstance(pairs, Mapping):
-            raise RefusedType("recode", must, type(pairs).__name__)
+        pairs = {} if pairs is None else checks.of_type("recode", must, pairs, Mapping)
         codes = [None if to is None else labels.code(to) for to in pairs.values()]
         for code, to in zip(codes, pairs.values(), strict=True):
             if code is None and (to is not None or missing == "raise"):

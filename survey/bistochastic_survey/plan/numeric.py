@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from fractions import Fraction
@@ -21,6 +22,7 @@ import bistochastic as bs
 from bistochastic import Matrix, structure
 from bistochastic.backend import Family
 from bistochastic.errors import Refused, RefusedType
+from bistochastic.measures import Displacement
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import attributes
@@ -467,8 +469,7 @@ class Numeric(WholeColumn):
                 got = "none" if family is None else "both"
                 raise Refused("matrix", "be given by one of family and matrix", got)
             if matrix is not None:
-                if not isinstance(matrix, Matrix):
-                    raise RefusedType("matrix", "be a matrix", type(matrix).__name__)
+                checks.of_type("matrix", "be a matrix", matrix, Matrix)
                 attributes.refuse_padding("numbers", [matrix])
                 if parameters:
                     other = next(iter(parameters))
@@ -517,6 +518,13 @@ class Numeric(WholeColumn):
         matrix = attributes.make(self.family or "", n, given)
         attributes.refuse_padding("numbers", [matrix])
         return matrix
+
+    @property
+    def _displacement(self) -> Displacement | None:
+        """How far the matrix moves values; None without one, or if it is too large."""
+        with suppress(ValueError):
+            return self.matrix and self.matrix.displacement()
+        return None
 
     @property
     def _example(self) -> Matrix:

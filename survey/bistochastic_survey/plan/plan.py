@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack, get_args, overload
 
 from bistochastic import Key, KeySource
-from bistochastic.errors import GuaranteeError, Refused, RefusedType
+from bistochastic.errors import GuaranteeError, Refused
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
@@ -114,9 +114,8 @@ class Plan(PlanFields):
     ) -> None:
         listed = checks.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
-            if not isinstance(attribute, Categorical | Joint | Numeric):
-                must = "hold Categorical, Joint, Binned and Numeric"
-                raise RefusedType("attributes", must, type(attribute).__name__)
+            must = "hold Categorical, Joint, Binned and Numeric"
+            checks.of_type("attributes", must, attribute, Categorical | Joint | Numeric)
         open_ones = names("undecided", undecided)
         if not listed and not open_ones:
             raise Refused("attributes", "hold at least one", "none")
@@ -159,21 +158,6 @@ class Plan(PlanFields):
     def value_labels(self) -> dict[str, dict[str | int | bool, str]]:
         """Labels of values by column, for files of SPSS and Stata: see :attr:`column_labels`."""
         return {column: dict(pairs) for column, pairs in vars(self)["value_labels"]}
-
-    @cached
-    def _coded(self) -> tuple[Categorical | Joint, ...]:
-        """The attributes that are drawn row by row."""
-        return tuple(a for a in self.attributes if not a.whole_column)
-
-    @cached
-    def _numeric(self) -> tuple[Numeric, ...]:
-        """The attributes that are drawn as a whole."""
-        return tuple(a for a in self.attributes if a.whole_column)
-
-    @cached
-    def _protected(self) -> frozenset[str]:
-        """The columns of all attributes."""
-        return frozenset(column for a in self.attributes for column in a.columns)
 
     @classmethod
     def for_frame(

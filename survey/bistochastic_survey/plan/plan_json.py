@@ -19,7 +19,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic import Matrix, build
-from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
+from bistochastic.errors import OutOfMemoryError, Refused
+from bistochastic_survey import checks
 from bistochastic_survey.json_fields import OLDER, Fields, Here, parsed
 from bistochastic_survey.plan.attributes import Categorical, Joint, make
 from bistochastic_survey.plan.labels import Label
@@ -460,8 +461,7 @@ def from_toml(kind: type[P], text: str) -> P:
     """Read a plan from TOML."""
     import tomllib
 
-    if not isinstance(text, str):
-        raise RefusedType("text", "be a string", type(text).__name__)
+    checks.of_type("text", "be a string", text, str)
     _refuse_path(text, ".toml")
     try:
         data = tomllib.loads(text)

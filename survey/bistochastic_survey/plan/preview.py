@@ -16,8 +16,7 @@ from bistochastic_survey.plan.definitions import Bits, Measures, pooled, togethe
 from bistochastic_survey.plan.definitions import epsilon as total
 from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.release.columns import Coded
-from bistochastic_survey.wording import down, prefix, shown, table, up
+from bistochastic_survey.wording import down, prefix, quoted, shown, table, up
 
 
 def published_unchanged(plan: Plan) -> list[str]:
@@ -102,9 +101,7 @@ def warnings(plan: Plan) -> list[str]:
         found.append("unprotected and numeric columns can reveal protected columns that they are "
                      f"correlated with ({_audit('giveaways')})")  # fmt: skip
     if plan.keep and plan.units is None:
-        what = "that the plan does not name" if plan.keep == "*" else ", ".join(
-            f"`{shown(column)}`" for column in plan.keep
-        )  # fmt: skip
+        what = "that the plan does not name" if plan.keep == "*" else quoted(plan.keep)
         found.append(
             f"no units are declared: if one of the unprotected columns {what} groups records that "
             "share true values, as a household does, their reported values can be pooled: name it "
@@ -132,21 +129,19 @@ def becomes(epsilon: float) -> str:
 
 def notes(plan: Plan) -> list[str]:
     """List codes that are never true, in sentences."""
-    return grouped((a.columns, each) for a in plan._coded for each in _notes_for(a))
-
-
-def _notes_for(attribute: Coded) -> list[str]:
-    matrix = attribute.matrices[0]
-    many = matrix.padding
-    if not many:
-        return []
-    true = matrix.size - many
-    said = matrix.apply(measures.prior_of(matrix, np.full(true, 1 / true)))
-    share = 1 - float(said[:true].sum())
-    return [
-        f"{many:,} of {matrix.size:,} codes ({many / matrix.size:.1%}) are never true: if all "
-        f"categories are equally frequent, {share:.1%} of the reported values are such codes"
-    ]
+    told = []
+    for attribute in plan._coded:
+        matrix = attribute.matrices[0]
+        if many := matrix.padding:
+            true = matrix.size - many
+            said = matrix.apply(measures.prior_of(matrix, np.full(true, 1 / true)))
+            share = 1 - float(said[:true].sum())
+            told.append((attribute.columns, (
+                f"{many:,} of {matrix.size:,} codes ({many / matrix.size:.1%}) are never true: if "
+                f"all categories are equally frequent, {share:.1%} of the reported values are such "
+                "codes"
+            )))  # fmt: skip
+    return grouped(told)
 
 
 def _audit(part: str) -> str:
@@ -229,8 +224,8 @@ def _sums(plan: Plan) -> list[tuple[str, str]]:
             limit = total(members)
             more = f", epsilon {up(limit, 4)} per record" if math.isfinite(limit) else ""
             found.append((name[0].upper() + name[1:], _part(part) + more))
-        means = [f"`{shown(a.column)}`" for a in plan._numeric if a.how == "average"]
-        found += [("Class means", f"{', '.join(means)}: no noise")] if means else []
+        means = quoted(a.column for a in plan._numeric if a.how == "average")
+        found += [("Class means", f"{means}: no noise")] if means else []
         found.append(("All columns", epsilon))
     known = [each for each in plan.by_attribute.values() if each.beta is not None]
     if len(known) > 1:
@@ -285,7 +280,18 @@ def several(plan: Plan) -> list[str]:
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
     if plan.units:
-        return [*by_unit(plan), *_describe_pooling(plan, one)]
+        single = [
+            part for a, part in zip(plan.attributes, plan.by_attribute.values(), strict=True)
+            if a.unit is None and math.isfinite(part.epsilon)
+        ]  # fmt: skip
+        return [
+            *by_unit(plan),
+            f"{one}. Reported values of m records of one unit, by {quoted(plan.units)}, can be "
+            "pooled: columns drawn by the unit count once, the epsilon of each other column m "
+            "times.",
+            *grouped((e.columns, _grows(lambda m, e=e: m * e.epsilon)) for e in single),  # type: ignore[misc]
+            f"All columns of m records of a unit: {_grows(lambda m: pooled(plan, m))}",
+        ]
     if not finite:
         return [f"{one}: several records of the same true value, as in a household, reveal more."]
     # All columns together that have a bound.
@@ -321,27 +327,6 @@ def by_unit(plan: Plan) -> list[str]:
             columns = prefix(c for part in parts for c in part.columns)
             found.append(f"{columns}drawn once per unit of `{shown(unit)}`: {sums}, per unit")
     return found
-
-
-def _describe_pooling(plan: Plan, one: str) -> list[str]:
-    """State the bound for the reported values of several records of one unit."""
-    by = ", ".join(f"`{shown(unit)}`" for unit in plan.units or ())
-    found = [
-        f"{one}. Reported values of m records of one unit, by {by}, can be pooled: columns drawn "
-        "by the unit count once, the epsilon of each other column m times."
-    ]
-    single = [
-        part for a, part in zip(plan.attributes, plan.by_attribute.values(), strict=True)
-        if a.unit is None and math.isfinite(part.epsilon)
-    ]  # fmt: skip
-    found += grouped((e.columns, _grows(lambda m, e=e: m * e.epsilon)) for e in single)  # type: ignore[misc]
-    return [*found, f"All columns of m records of a unit: {_grows(lambda m: pooled(plan, m))}"]
-
-
-def undecided(plan: Plan) -> list[str]:
-    """List what is still to be decided, in phrases."""
-    choices = "permute as Numeric, keep, drop or declare the categories"
-    return [f"{prefix(plan.undecided)}{choices}"] if plan.undecided else []
 
 
 def ids(plan: Plan) -> str:
@@ -406,11 +391,13 @@ class Preview:
     def _lists(self) -> dict[str, Sequence[str]]:
         """Phrases under their headings, the same in text and in a notebook."""
         plan = self.plan
-        left = f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"
+        left = f"columns {quoted(plan.drop)}"
+        choices = "permute as Numeric, keep, drop or declare the categories"
+        undecided = f"{prefix(plan.undecided)}{choices}"
         return {
             "Published unchanged": possibly_unchanged(plan),
             "Left out": [left] * bool(plan.drop),
-            "Undecided, so nothing can be protected yet": undecided(plan),
+            "Undecided, so nothing can be protected yet": [undecided] * bool(plan.undecided),
             "Warnings": warnings(plan),
             "Notes": notes(plan),
         }

@@ -24,7 +24,7 @@ from bistochastic_survey.plan.labels import Label
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.columns import Coded
-from bistochastic_survey.wording import cut, shown
+from bistochastic_survey.wording import cut, quoted, shown
 
 Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -428,7 +428,7 @@ def phrases(found: Iterable[Fact]) -> list[str]:
 def _phrase(fact: Fact, columns: list[str]) -> str:
     kind, by, groups, places = fact.kind, fact.by, fact.groups, fact.places
     categories = fact.categories
-    names = ", ".join(f"`{shown(column)}`" for column in columns)
+    names = quoted(columns)
     s = "s" * (len(columns) > 1)
     its = "their matrices change" if len(columns) > 1 else "its matrix changes"
     where = f" where `{shown(by)}` is {_list_names(groups, ' or ')}" if groups else ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -386,23 +387,19 @@ def _on_spark(
     out = StructType(
         [StructField(name, named.get(name, StringType())) for name in f.schema(arrow).names]
     )
-    made = frame.mapInArrow(Ordered(f, tuple(arrow.names)), out)
+    made = frame.mapInArrow(partial(in_order, f, dict.fromkeys(arrow.names, "")), out)
     if observation is not None:
         made = made.observe(observation, functions.count(functions.lit(1)).alias("records"))
     return made
 
 
-class Ordered:
-    """The function, for batches that must have these columns in this order."""
-
-    def __init__(self, f: BatchFunction, names: tuple[str, ...]) -> None:
-        self._f, self._names = f, dict.fromkeys(names, "")
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give each record batch protected, as it comes."""
-        for batch in batches:
-            unchanged(dict.fromkeys(batch.schema.names, ""), self._names)
-            yield taken_by_spark(self._f.batch(batch))
+def in_order(
+    f: BatchFunction, names: dict[str, str], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Protect each record batch as it comes; all must have these columns in this order."""
+    for batch in batches:
+        unchanged(dict.fromkeys(batch.schema.names, ""), names)
+        yield taken_by_spark(f.batch(batch))
 
 
 def taken_by_spark(batch: pa.RecordBatch) -> pa.RecordBatch:

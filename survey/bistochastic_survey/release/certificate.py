@@ -13,17 +13,16 @@ from os import PathLike
 from typing import Any
 
 from bistochastic import Matrix, measures
-from bistochastic.measures import Displacement
 from bistochastic_survey.cached import cached
 from bistochastic_survey.json_fields import Fields
 from bistochastic_survey.plan import central, plan_json, preview, published
 from bistochastic_survey.plan.central import Central
 from bistochastic_survey.plan.definitions import Measures
-from bistochastic_survey.plan.numeric import Attribute, Numeric
+from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import certificate_json
 from bistochastic_survey.release.certificate_json import ByIds, Unit, drawn_by
-from bistochastic_survey.wording import prefix, shown, table, visible, visible_lines
+from bistochastic_survey.wording import prefix, quoted, shown, table, visible, visible_lines
 
 VERSION = certificate_json.VERSION
 BLOCK = 65_536
@@ -202,9 +201,8 @@ class Certificate:
         if self.ids.row_columns:
             found.append(
                 "Use each release name for one file: rows are addressed by "
-                + ", ".join(f"`{shown(column)}`" for column in self.ids.row_columns)
-                + " under the release name. A second file under the same name shows which of its "
-                "rows differ."
+                f"{quoted(self.ids.row_columns)} under the release name. A second file under the "
+                "same name shows which of its rows differ."
             )
             return tuple(found)
         checked = self.ids.rows_per_id_checked
@@ -404,7 +402,7 @@ def _describe(attribute: Attribute, each: Measures, moves: bool) -> Fields:
     if attribute.whole_column:
         assert attribute.matrix is not None
         found |= {"how": attribute.how, "order": attribute.order}
-        far = _moves(attribute) if moves else None
+        far = attribute._displacement if moves and not attribute.grouped else None
         found["displacement"] = None if far is None else asdict(far)
         return {**found, "matrices": [{"digest": attribute.matrix.digest}]}
     found |= _worst(attribute.matrices)
@@ -417,22 +415,11 @@ def _describe(attribute: Attribute, each: Measures, moves: bool) -> Fields:
             "categories_from_data": attribute.categories_from_data}  # fmt: skip
 
 
-def _moves(attribute: Numeric) -> Displacement | None:
-    """Measure how far the matrix moves values; None if the matrix is too large."""
-    assert attribute.matrix is not None
-    if attribute.grouped:
-        return None
-    try:
-        return attribute.matrix.displacement()
-    except ValueError:
-        return None
-
-
 def _describe_moves(attribute: Attribute) -> list[str]:
     """Say how far values move between ranks, for which beta says little."""
     if not attribute.whole_column or attribute.order is None or attribute.grouped:
         return []
-    moves = _moves(attribute)
+    moves = attribute._displacement
     if moves is None or attribute.how == "average":
         return []
     half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))

@@ -20,7 +20,7 @@ from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.central import Central, obstacle
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.wording import Shown, shown, visible
+from bistochastic_survey.wording import Shown, quoted, shown, visible
 
 if TYPE_CHECKING:
     from bistochastic_survey.release.certificate import Certificate
@@ -78,8 +78,7 @@ class ByIds(Shown):
     def _line(self) -> str:
         """How rows are addressed, in one line."""
         if self.row_columns:
-            listed = ", ".join(f"`{shown(column)}`" for column in self.row_columns)
-            return f"by {listed}, {self.kind}"
+            return f"by {quoted(self.row_columns)}, {self.kind}"
         wave = "the first wave" if self.after == "first" else f"after {self.after[:16]}"
         return f"by id `{shown(self.id_column)}`, {self.kind}, {wave}"
 
@@ -172,7 +171,7 @@ def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
     return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
 
 
-def from_json(cls: type[C], given: object) -> C:
+def from_json(cls: type[C], given: str) -> C:
     """Read the certificate of a string."""
     data = parsed(given)
     must = "be a certificate that this package wrote"
@@ -242,7 +241,7 @@ def _certificate(cls: type[C], here: Here) -> C:
     carried = [] if ids is None else [a.unit for a in ids.carried]
     known = {*(plan.units or ()), *carried}
     if len(set(listed)) < len(listed) or not set(drawn_by(plan)) <= set(listed) <= known:
-        got = ", ".join(f"`{shown(column)}`" for column in listed) or "none"
+        got = quoted(listed) or "none"
         raise Refused("units", "name the units of the plan, each once", got)
     # How far values move takes long for some matrices, and is not compared.
     given = found._data(moves=False)

@@ -19,7 +19,7 @@ from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.labels import Label, Labels, padded, spelled_as
 from bistochastic_survey.table.arrays import narrow, solid
 from bistochastic_survey.table.frames import Table, Undeclared, WrongType
-from bistochastic_survey.wording import Shown, down, prefix, row, shown
+from bistochastic_survey.wording import Shown, down, prefix, quoted, row, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.attributes import Groups
@@ -208,7 +208,9 @@ class Coded(Shown):
         codes = solid(codes, self._least)
         if stays is not None:
             codes = np.where(stays, codes.dtype.type(0), codes)
-        return Encoded(codes, stays, _groups(table, self, first))
+        by = self.groups
+        groups = None if by is None else read_groups(table, by.column, by.labels, first)
+        return Encoded(codes, stays, None if groups is None else groups.astype(np.uint32))
 
     def _holds(self, released: bool) -> dict[str, str]:
         """List the types of the columns in a file, original or released."""
@@ -268,15 +270,14 @@ class Coded(Shown):
         return found
 
     def __repr__(self) -> str:
-        listed = ", ".join(f"`{shown(column)}`" for column in self.columns)
         what = " x ".join(map(str, self.shape))
         several = len(self.shape) > 1
         what += f" = {math.prod(self.shape)} cells" if several else f" {self._noun}"
         if self.impossible:
             what += f", {len(self.impossible)} impossible"
         law = self._weakest
-        how = law.family if self.groups is None else f"by `{shown(self.groups.column)}`"
-        return f"<{type(self).__name__} {listed}, {what}: {how}, beta {down(law.beta)}>"
+        what += ": " + (law.family if self.groups is None else f"by {quoted([self.groups.column])}")
+        return f"<{type(self).__name__} {quoted(self.columns)}, {what}, beta {down(law.beta)}>"
 
 
 @dataclass(frozen=True)
@@ -503,10 +504,9 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
     return (wide - before).astype(narrow(attribute.size))
 
 
-def _groups(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uint32] | None:
-    if attribute.groups is None:
-        return None
-    codes, missing = read_codes(table, attribute.groups.column, attribute.groups.labels, first)
+def read_groups(table: Table, name: str, labels: Labels, first: int | None) -> Codes:
+    """Read the codes of a column that chooses the matrix, none missing."""
+    codes, missing = read_codes(table, name, labels, first)
     if missing is not None:
-        _refuse_missing(attribute.groups.column, missing, "as it chooses the matrix", first)
-    return codes.astype(np.uint32)
+        _refuse_missing(name, missing, "as it chooses the matrix", first)
+    return codes

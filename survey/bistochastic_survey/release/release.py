@@ -12,7 +12,7 @@ from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.frames import library
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -512,5 +512,4 @@ def refuse_other_plan(plan: Plan, certified: Plan) -> None:
     if then != now:
         must = "be the one that protected the table, as its certificate says"
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
-        listed = ", ".join(f"`{shown(column)}`" for column in other)
-        raise Refused("plan", must, f"one whose matrix of {listed} differs")
+        raise Refused("plan", must, f"one whose matrix of {quoted(other)} differs")

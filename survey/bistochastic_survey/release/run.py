@@ -31,7 +31,7 @@ from bistochastic_survey.release.columns import Coded, Encoded, NumericValues
 from bistochastic_survey.release.waves import Met, RowIds
 from bistochastic_survey.table.arrays import narrow, words
 from bistochastic_survey.table.frames import Codes, Table
-from bistochastic_survey.wording import meant, shown
+from bistochastic_survey.wording import meant, quoted, shown
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
 LEAST_ROWS = 256
@@ -158,8 +158,8 @@ class Options:
                 known = plan.keep == "*" or name in plan.keep or name in protected
                 (layout if known else unknown).append(name)
         if unknown:
-            listed = ", ".join(f"`{shown(name)}`" for name in unknown)
-            raise Refused(argument, "hold columns that the plan protects, keeps or drops", listed)
+            must = "hold columns that the plan protects, keeps or drops"
+            raise Refused(argument, must, quoted(unknown))
         if len(set(layout)) < len(layout):
             raise Refused("pseudonym", "be the name of a new column", "one that there is")
         return layout

@@ -171,8 +171,7 @@ class Wave(Shown):
         after = self.after
         if after is None:
             raise Refused("after", _AFTER, "none")
-        if not isinstance(after, Certificate | str):
-            raise RefusedType("after", _AFTER, type(after).__name__)
+        checks.of_type("after", _AFTER, after, Certificate | str)
         if isinstance(after, str) and after != "first":
             raise Refused("after", _AFTER, "a string beyond these")
         read = {

@@ -234,11 +234,8 @@ def _numeric(attribute: Numeric) -> list[str]:
 
 def _moves(attribute: Numeric) -> str:
     """Say how far records move in rank, if that is known."""
-    if attribute.matrix is None or attribute.order != "rank":
-        return ""
-    try:
-        moves = attribute.matrix.displacement()
-    except ValueError:
+    moves = attribute._displacement
+    if moves is None or attribute.order != "rank":
         return ""
     half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))
     return (

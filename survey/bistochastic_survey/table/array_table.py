@@ -154,7 +154,7 @@ class Arrays(Table):
     def _taken(self, column: Any, order: np.ndarray) -> Any:
         return arrays.made(column, order)
 
-    def _table(self, columns: dict[str, Any], order: np.ndarray | None) -> dict[str, Any]:
+    def _table(self, columns: dict[str, Any]) -> dict[str, Any]:
         return columns
 
 

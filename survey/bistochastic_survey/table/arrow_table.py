@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from bistochastic.errors import RefusedType
+from bistochastic_survey.checks import of_type
 from bistochastic_survey.plan.labels import Labels
 from bistochastic_survey.table import arrow_cells
 from bistochastic_survey.table.arrow_cells import Cells, is_string, value_type, whole
@@ -78,7 +79,7 @@ class ArrowTable(Table):
     def _taken(self, column: Cells, order: np.ndarray) -> Cells:
         return arrow_cells.taken(whole(column), order)
 
-    def _table(self, columns: dict[str, Cells], order: np.ndarray | None) -> Any:
+    def _table(self, columns: dict[str, Cells]) -> Any:
         """Return a table, each new column in one chunk."""
         return pa.table(columns)
 
@@ -95,7 +96,7 @@ class Batch(ArrowTable):
     def __init__(self, native: pa.RecordBatch) -> None:
         super().__init__(pa.Table.from_batches([native]))
 
-    def _table(self, columns: dict[str, Cells], order: np.ndarray | None) -> pa.RecordBatch:
+    def _table(self, columns: dict[str, Cells]) -> pa.RecordBatch:
         return pa.record_batch({name: whole(column) for name, column in columns.items()})
 
 
@@ -111,8 +112,8 @@ class Exported(ArrowTable):
         super().__init__(table)
         self._make = getattr(type(native), "from_arrow", None)
 
-    def _table(self, columns: dict[str, Cells], order: np.ndarray | None) -> Any:
-        found = super()._table(columns, order)
+    def _table(self, columns: dict[str, Cells]) -> Any:
+        found = super()._table(columns)
         return found if self._make is None else self._make(found)
 
 
@@ -152,11 +153,9 @@ class Relation(ArrowTable):
         """Whether a column like that one lists its categories: an ENUM does, also inside of it."""
         return "ENUM(" in self._sql[name]
 
-    def _table(
-        self, columns: dict[str, Cells], order: np.ndarray | None
-    ) -> duckdb.DuckDBPyRelation | None:
+    def _table(self, columns: dict[str, Cells]) -> duckdb.DuckDBPyRelation | None:
         """Return a relation over the protected table, with the types of the other."""
-        protected = super()._table(columns, order)
+        protected = super()._table(columns)
         # Read back, an Arrow dictionary is text: the type has to be given.
         terms = [
             f"CAST({_quoted(name)} AS {self._sql[name]}) AS {_quoted(name)}"
@@ -222,10 +221,9 @@ class Pieces:
         """The names of the columns, in order."""
         return list(self._schema.names)
 
-    def add(self, batch: object) -> None:
+    def add(self, batch: pa.RecordBatch) -> None:
         """Hold one more batch."""
-        if not isinstance(batch, pa.RecordBatch):
-            raise RefusedType("batch", "be a RecordBatch", type(batch).__name__)
+        of_type("batch", "be a RecordBatch", batch, pa.RecordBatch)
         check_schema(batch.schema.remove_metadata(), self._schema)
         if batch.num_rows:
             self._held.append(batch)

@@ -117,7 +117,7 @@ class PandasFrame(Table):
     def _taken(self, column: pd.Series, order: np.ndarray) -> pd.Series:
         return column.take(order)
 
-    def _table(self, columns: dict[str, pd.Series], order: np.ndarray | None) -> pd.DataFrame:
+    def _table(self, columns: dict[str, pd.Series]) -> pd.DataFrame:
         """Return a frame without what was noted about the other."""
         index = pd.RangeIndex(self.rows)
         for column in columns.values():

@@ -98,7 +98,7 @@ class Table:
         """Return the rows of a new column in order."""
         raise NotImplementedError
 
-    def _table(self, columns: dict[str, Any], order: np.ndarray | None) -> Any:
+    def _table(self, columns: dict[str, Any]) -> Any:
         """Make a table of the caller's type."""
         raise NotImplementedError
 
@@ -144,17 +144,13 @@ class Table:
         except WrongType:
             return "Unknown"
 
+    @reading
     def cells(self, name: str, empty: pa.DataType | None = None) -> Cells:
         """Read a column as one of Arrow; of type ``empty`` if no object says its type."""
         listed = self.objects(name)
-        try:
-            found = self._read(name) if listed is None else coding.of_objects(listed, empty)
-            self._types[name] = found.type
-            return found
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            # Raised below, as what pyarrow says may quote a value.
-            pass
-        raise WrongType(kind_of(self.column(name)))
+        found = self._read(name) if listed is None else coding.of_objects(listed, empty)
+        self._types[name] = found.type
+        return found
 
     @reading
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -263,7 +259,7 @@ class Table:
                 found[name] = self._rebuilt(name, order)
             else:
                 found[name] = new if order is None else self._taken(new, order)
-        return self._table(found, order)
+        return self._table(found)
 
 
 def dates_in(column: Cells) -> tuple[np.ndarray, Mask | None]:
