@@ -143,7 +143,6 @@ class Counts(Shown):
         return cells[inside], many_, sheet.unanswered
 
     def _add(self, found: Found) -> None:
-        """Count records."""
         np.add.at(self._cells.reshape(-1), found[0], found[1])
         self.unanswered += found[2]
 
@@ -307,7 +306,6 @@ class Collector(Shown):
         self._count(int(total), read, mark)
 
     def _count(self, records: int, read: Sequence[Found], mark: str | int | None) -> None:
-        """Add records to all tables at once, where each of them has them."""
         _check_mark(mark)
         with self._lock:
             self._require_room(records)
@@ -495,8 +493,7 @@ def _check_mark(given: object, *, needed: bool = False) -> None:
 def _columns(given: object) -> tuple[str, ...]:
     if isinstance(given, str):
         return (given,)
-    must = "hold columns, or lists of columns"
-    listed = checks.items("tables", must, given, unordered=True)
+    listed = checks.items("tables", "hold columns, or lists of columns", given, unordered=True)
     return tuple(named("tables", each) for each in listed)
 
 

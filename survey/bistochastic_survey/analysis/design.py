@@ -112,5 +112,4 @@ class Design(Shown):
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """All columns that are named."""
         return tuple(column for _, column in self._named)

@@ -18,8 +18,8 @@ from bistochastic_survey.analysis.collector import Counts, read_data
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.request import Question, ask_table, part
 from bistochastic_survey.checks import Array
+from bistochastic_survey.files.tables import Source
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.table.frames import Batched
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
 
@@ -56,7 +56,7 @@ def estimate(
 def _read(question: Question, data: Any, design: Design) -> protected_table.Reported:
     """Count the reported values of a table, of an open file, or of a collector."""
     # Errors of strata, clusters and replicates need whole columns, which are then held.
-    if isinstance(data, Batched) and not (design._is_drawn or question.units):
+    if isinstance(data, Source) and not (design._is_drawn or question.units):
         return protected_table.tally(question, data, design)
     sheet = read_data(data, question, design)
     unanswered = sheet.unanswered

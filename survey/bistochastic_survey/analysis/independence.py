@@ -171,7 +171,6 @@ def _pooled(table: Array) -> Array:
 
 
 def _pearson(table: Array) -> tuple[float, int]:
-    """Compute Pearson's statistic and its degrees of freedom."""
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
@@ -183,8 +182,7 @@ def _fitted(sheet: Sheet, question: Question, joint: Coded, group: int) -> tuple
     if joint.impossible:
         must = "be independent only if all combinations are possible"
         raise Refused("columns", must, "a `Joint` with impossible ones")
-    counted = np.bincount(sheet.axes[-1].codes, sheet.weighed(), joint.size)
-    counts = np.asarray(counted, np.float64)
+    counts = np.asarray(np.bincount(sheet.axes[-1].codes, sheet.weighed(), joint.size), np.float64)
     matrix = joint.matrices[group if len(joint.matrices) > 1 else 0]
     if len(joint.columns) > 2:
         raise Refused("columns", "be tested in a `Joint` of two columns", len(joint.columns))
@@ -246,8 +244,7 @@ def _weighted(sheet: Sheet, question: Question) -> Independence:
     free = degrees * (int(units.sum()) - len(units))
     value = statistic / trace
     p_value = float(special.fdtrc(degrees, free, value)) if free > 0 else 1.0
-    note = "statistic, degrees and p-value by Rao and Scott, for the design"
-    notes = (*sheet.notes, note)
+    notes = (*sheet.notes, "statistic, degrees and p-value by Rao and Scott, for the design")
     return Independence(names, value * degrees, degrees, p_value, n, None, notes)
 
 

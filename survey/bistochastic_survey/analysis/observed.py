@@ -11,13 +11,13 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 from bistochastic import Channel, Matrix
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.plan.attributes import Categorical, Joint, about, every, named
+from bistochastic_survey.plan.attributes import Categorical, Joint, every, named
 from bistochastic_survey.plan.file_labels import PlanFields
 from bistochastic_survey.plan.labels import Label, Labels
 from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.wording import Shown, quoted, shown
+from bistochastic_survey.wording import Shown, about, quoted, shown
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -20,10 +20,10 @@ from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate import Factor
 from bistochastic_survey import checks
 from bistochastic_survey.checks import Array
-from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
+from bistochastic_survey.plan.attributes import Categorical, Joint, named
 from bistochastic_survey.plan.labels import Labels, key
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import about, shown
 
 Coded = Categorical | Joint
 
@@ -121,8 +121,7 @@ def _check_known(name: str, plan: Plan, column: str) -> None:
     known = "*" if isinstance(plan, Plan) or plan.keep == "*" else {*plan._protected, *plan.keep}
     if known != "*" and column not in known:
         # An observed column that was forgotten would be taken for true.
-        must = "name observed columns, or those of keep="
-        raise Refused(name, must, f"`{shown(column)}`")
+        raise Refused(name, "name observed columns, or those of keep=", f"`{shown(column)}`")
     if column in plan.drop:
         raise Refused(name, "name columns of the plan", f"`{shown(column)}`, which it drops")
     if column in [each.column for each in plan._numeric]:

@@ -305,7 +305,6 @@ def read_responses(
 
 
 def _completed(sheet: Sheet) -> Sheet:
-    """Leave out rows with a missing unprotected value, and count them as unanswered."""
     inside = np.ones(sheet.rows, bool) if sheet.inside is None else sheet.inside.copy()
     before = int(inside.sum())
     for axis in sheet.axes:

@@ -230,7 +230,6 @@ def _people_of(releases: list[Evidence]) -> tuple[list[Codes], bool]:
 
 
 def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:
-    """The rows that are traced: all, or a random sample."""
     wanted = (rows if rows <= EVERYONE else SAMPLED) if many is None else min(many, rows)
     if wanted == rows:
         return np.arange(rows)

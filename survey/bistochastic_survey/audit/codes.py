@@ -263,7 +263,6 @@ def _clear(pairs: Pairs, name: str) -> Clear:
 
 
 def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:
-    """An unprotected column from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}
     if kinds and (kinds <= {int, float} or kinds == {str}):

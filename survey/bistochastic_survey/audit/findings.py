@@ -102,7 +102,6 @@ def _people(audit: Audit, least: float) -> Iterator[Finding]:
 
 
 def _protect(audit: Audit, columns: Iterable[str]) -> str:
-    """Raise the beta of protected columns, and protect the others."""
     protected = {column for guess in audit.guesses for column in guess.columns}
     more = [column for column in columns if column in protected]
     less = [column for column in columns if column not in protected]

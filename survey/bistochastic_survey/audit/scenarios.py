@@ -84,7 +84,6 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
 
 
 def _known(name: str, given: object, evidence: Evidence) -> list[str]:
-    """Read names of columns that an intruder may know or want."""
     found = list_names(name, given)
     for column in found:
         if column not in _columns(evidence):
@@ -158,8 +157,7 @@ class Search:
             found = view.shares
             for column in self._asked.knows:
                 if column in places:
-                    truth = places[column][view.truths[target]]
-                    found = found * (places[column] == truth)
+                    found = found * (places[column] == places[column][view.truths[target]])
             self._weights[key] = found
         return self._weights[key]
 

@@ -70,7 +70,6 @@ def _format_prediction(rate: Rate) -> str:
 
 @cache
 def _about() -> dict[str, dict[str, Any]]:
-    """Read what is said of each attack, in order."""
     return tomllib.loads(Path(__file__).with_name("sections.toml").read_text(encoding="utf-8"))
 
 
@@ -93,7 +92,6 @@ def _section(
 
 
 def _worst(rates: Iterable[tuple[str, Rate]]) -> list[Bar]:
-    """Draw the worst rates."""
     some = sorted(rates, key=lambda each: -each[1].gain)[:_SHOWN]
     return [(label, rate.observed, rate.low, rate.high) for label, rate in some]
 
@@ -255,5 +253,4 @@ def filled(template: str, audit: Audit) -> str:
 
 def _picture(section: Section) -> Bars:
     items = [between(*each, percent) for each in section.bars]
-    most = max(0.01, *(high for *_, high in items))
-    return bars(items, title=section.question, most=most)
+    return bars(items, title=section.question, most=max(0.01, *(high for *_, high in items)))

@@ -24,7 +24,6 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bistochastic_survey import Certificate
     from bistochastic_survey.files.tables import Source
 
 # A decimal number, as it is typed for a column of such.
@@ -86,7 +85,6 @@ def estimate(
     bistochastic estimate protected.csv --mean age --weights w --fpc 12000
     bistochastic estimate protected.csv --ratio smokes=yes --where sex=F
     """
-    from bistochastic_survey import Release
     from bistochastic_survey.files.protect import kinds
     from bistochastic_survey.files.tables import said
 
@@ -98,7 +96,7 @@ def estimate(
     source, design = inputs.open_released(file, law, survey, dialect, fpc)
     with closing(source), steps() as tell, said("file"):
         tell("estimating", None)
-        release: Release[Any] = Release(source, certificate or law)
+        release: sv.Release[Any] = sv.Release(source, certificate or law)
         declared = kinds(law, released=True)
         names = [*source.schema.names, *declared]
         columns = inputs.columns_named("by", by, names)
@@ -143,7 +141,6 @@ def _levels(
 
 
 def _level(kind: str | None, typed: str) -> str | float:
-    """Convert a category that was typed to the type of its column."""
     from bistochastic_survey.plan.labels import plain_integer
 
     whole = None if kind in ("text", "floats") else plain_integer(typed)
@@ -184,13 +181,12 @@ def regress(
     bistochastic regress protected.csv --model logistic \\
         --formula 'smokes ~ sex + age'
     """
-    from bistochastic_survey import Release
     from bistochastic_survey.files.tables import said
 
     law, certificate = inputs.read_own(file, plan)
     source, design = inputs.open_released(file, law, survey, dialect)
     with closing(source), said("file"):
-        release: Release[Any] = Release(source, certificate or law)
+        release: sv.Release[Any] = sv.Release(source, certificate or law)
         found = release.regress(formula, model=model, method=method, design=design)
     said_of_it = ("formula", "model", "method", "outcomes", "records", "notes")
     facts = {name: getattr(found, name) for name in said_of_it}
@@ -331,8 +327,7 @@ def _texts(path: Path, name: str) -> list[str]:
 
 def _read_released(
     path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]
-) -> tuple[pa.Table, Certificate | None]:
-    """Read the protected table, and its certificate if there is one."""
+) -> tuple[pa.Table, sv.Certificate | None]:
     from bistochastic_survey.files.formats import read_table
     from bistochastic_survey.files.open import find_certificate
 

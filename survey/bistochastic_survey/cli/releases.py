@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 from click import argument, option
@@ -20,9 +20,6 @@ from bistochastic_survey.cli.inputs import FILE
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import steps, watched
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from bistochastic_survey.table.schemas import Column
 
 # Standard input and output.
 _PIPE = Path("-")
@@ -133,14 +130,14 @@ def _plan(
         raise Refused("out", "end in .toml", shown(out.suffix) or "no ending")
     if out is not None:
         inputs.refuse_old(out, "out")
-    columns: list[Column] | None = None
+    columns = None
     if file is not None:
         with closing(open_source(file, "file", dialect=dialect)) as source, watched("reading"):
             columns = columns_in(source, look=categories_from_data)
     book = None if codebook is None else draft.columns(codebook, look=False)
     listed = columns if columns is not None else book or []
     known = [column.name for column in listed]
-    made = draft.draft(
+    plan, left_out = draft.draft(
         listed or {},
         codebook=None if columns is None else book,
         categories_from_data=categories_from_data,
@@ -153,19 +150,18 @@ def _plan(
         **options,
     )
     if out is None:
-        say(made.plan.to_toml(), nl=False)
+        say(plan.to_toml(), nl=False)
     else:
-        inputs.write_new(out, "out", made.plan.to_toml())
-        say(f"{made.plan.preview()}\n\nWritten to {shown(out)}")
+        inputs.write_new(out, "out", plan.to_toml())
+        say(f"{plan.preview()}\n\nWritten to {shown(out)}")
     # Last, where they are noticed; to stderr if the plan itself goes to stdout.
-    for sentence in made.left_out:
+    for sentence in left_out:
         say(in_shell(sentence), err=out is None)
 
 
 def _star_or_columns(
     option: str, given: Sequence[str], known: Sequence[str]
 ) -> tuple[str, ...] | Literal["*"]:
-    """Read the columns that an option names, or a star for all."""
     found = inputs.columns_named(option, given, known)
     return "*" if found == ["*"] and "*" not in known else tuple(found)
 

@@ -64,7 +64,6 @@ class Dialect:
 
 
 def _codec(given: str) -> str:
-    """Return the name of an encoding, as Python has it."""
     must = "be one that Python knows, as utf-8, latin-1, cp1252 or utf-16"
     try:
         found = codecs.lookup(given)

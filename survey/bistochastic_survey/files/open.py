@@ -179,7 +179,6 @@ def types_of(certificate: Certificate) -> dict[str, str]:
 
 
 def _check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> None:
-    """Raise an error if a file has other columns, categories or records than were certified."""
     plan, ids = certificate.plan, certificate.ids
     source = open_source(file, "path", types_of(certificate), dialect=dialect)
     try:

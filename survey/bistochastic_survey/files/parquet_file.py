@@ -33,8 +33,7 @@ class ParquetSource(Source):
         self._table = pq.ParquetFile(
             path, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=listed or None
         )
-        rows = self._table.metadata.num_rows
-        super().__init__(name, self._table, self._table.schema_arrow, rows)
+        super().__init__(name, self._table, self._table.schema_arrow, self._table.metadata.num_rows)
 
     def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
         yield from self._table.iter_batches(ROWS, columns=columns)

@@ -49,8 +49,7 @@ def protect_pipe(
 ) -> Certificate:
     """Protect rows as they come. The certificate has the SHA-256 of what was written, as ``-``."""
     if options.shuffle:
-        must = "be left out in a pipe, whose rows are never all there"
-        raise Refused("shuffle", must, "it")
+        raise Refused("shuffle", "be left out in a pipe, whose rows are never all there", "it")
     if plan._numeric:
         must = "not be numeric in a pipe, as numbers are permuted among all records"
         raise Refused("", must, "a numeric one: use files", column=plan._numeric[0].column)
@@ -151,7 +150,6 @@ class NdjsonSource(Source):
 
 
 def _read(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Read rows that all have the names of the first."""
     names: Collection[str] = ()
     for row, line in enumerate(lines):
         found = _parsed(line.removeprefix(b"" if row else codecs.BOM_UTF8))
@@ -218,7 +216,6 @@ class NdjsonSink(Sink):
 
 
 def _spelled(column: pa.Array) -> pa.LargeStringArray:
-    """Return the cells of a column as JSON."""
     if pa.types.is_binary(column.type):
         return column.cast(pa.large_string())
     listed = spelled_out(column).dictionary_encode()

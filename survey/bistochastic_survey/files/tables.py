@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from bistochastic.errors import OutOfMemoryError, Refused
-from bistochastic_survey.table.frames import Batched, distinct
+from bistochastic_survey.table.frames import distinct
 from bistochastic_survey.table.schemas import Column, columns_of
 
 
-class Source(Batched):
+class Source:
     """A table in a file: of one that states the types of its columns and the number of its rows."""
 
     rows: int | None
@@ -24,10 +24,10 @@ class Source(Batched):
         self.schema, self.rows = schema, rows
 
     def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
-        """Read record batches of all columns, or of these only."""
         raise NotImplementedError
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Give record batches of all columns, or of only these, as often as asked for."""
         self._read = 0
         with said(self._name):
             for batch in self._each(columns):
@@ -38,6 +38,7 @@ class Source(Batched):
         """Find out which of these columns hold numbers, if the file does not say so."""
 
     def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
+        """Read whole columns; those in ``texts`` stay strings, even if they look like numbers."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
 

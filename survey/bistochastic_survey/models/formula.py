@@ -13,18 +13,15 @@ import math
 import re
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis.responses import Function
-from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, Records, frame_of
+from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, DataFrame, Records, frame_of
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # A column that is made categories, with or without options.
 _CLASSES = re.compile(r"C\((`[^`]+`|\w+)(\s*,.*)?\)")
@@ -73,7 +70,6 @@ def numeric_columns(formula: Any) -> set[str]:
 
 
 def _columns(factor: Any) -> set[str]:
-    """List the columns of a factor."""
     from formulaic.transforms import TRANSFORMS
     from formulaic.utils.variables import get_required_variables
 

@@ -34,13 +34,13 @@ from bistochastic_survey.analysis.request import Coded, Question
 from bistochastic_survey.analysis.responses import represented, respond
 from bistochastic_survey.cached import cached
 from bistochastic_survey.checks import Array
-from bistochastic_survey.plan.attributes import about, named
+from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
 from bistochastic_survey.table.frames import Table, opened
-from bistochastic_survey.wording import Shown, shown
+from bistochastic_survey.wording import Shown, about, shown
 
 Places = NDArray[np.intp]
 # Pairs of codes: tables of pairs have a dense covariance, which takes 1 GB and 13 s for so many.
@@ -95,8 +95,6 @@ class Transitions(Shown):
 
 @dataclass(frozen=True, eq=False)
 class _WaveTable:
-    """A release, its table, and the ids of its rows."""
-
     name: str
     release: Release[Any]
     table: Table
@@ -127,14 +125,12 @@ class _WaveTable:
 def _waves(
     release: Release[Any], later: object, id_column: object
 ) -> tuple[_WaveTable, _WaveTable, str]:
-    """Read both waves and the column of ids."""
     second = checks.of_type("later", "be a Release", later, Release)
     column = named("id_column", id_column)
     return _WaveTable.of("release", release, column), _WaveTable.of("later", second, column), column
 
 
 def _matched(one: _WaveTable, other: _WaveTable) -> tuple[Places, Places]:
-    """Return the rows of both waves that have the same id."""
     codes = _together([one.ids, other.ids])
     first, second = codes[: len(one.ids)], codes[len(one.ids) :]
     left, right = np.intersect1d(first, second, assume_unique=True, return_indices=True)[1:]
@@ -334,8 +330,7 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
         must = "be used with a matrix that distinguishes moves from stays"
         got = "one whose inverse has squares that are singular"
         raise SingularMatrixError("transitions", must, got)
-    diagonal = (one[:, :, None] * one[:, None, :]).reshape(r, r * r)
-    weights = np.linalg.solve(squares, diagonal)
+    weights = np.linalg.solve(squares, (one[:, :, None] * one[:, None, :]).reshape(r, r * r))
     found = _kron(one, one)
     found -= (one[:, None, :] * one[None, :, :]).reshape(r * r, r) @ weights
     found[np.arange(r) * (r + 1)] += first.solve(weights)

@@ -135,7 +135,6 @@ class Groups(Shown):
 
 
 def _groups_of(given: object, size: int) -> Groups:
-    """Read a caller's ``(column, {value: matrix})``."""
     if isinstance(given, Groups):
         given = (given.column, dict(zip(given.labels.values, given.matrices, strict=True)))
     if not (isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[1], "items")):
@@ -195,8 +194,7 @@ def check_fields(
         must = "be given by one of family, matrix and groups"
         raise Refused("matrix", must, " and ".join(got) or "none")
     if family is None and parameters:
-        name = next(iter(parameters))
-        raise RefusedType(shown(name), "come with a family", "none")
+        raise RefusedType(shown(next(iter(parameters))), "come with a family", "none")
     held = None if groups is None else _groups_of(groups, size)
     if held is not None:
         every = held.matrices
@@ -417,6 +415,3 @@ class Joint(Coded):
     def categories(self) -> tuple[tuple[Label, ...], ...]:
         """The categories of each column, in the order of their codes."""
         return tuple(labels.values for labels in self.axes)
-
-
-__all__ = ["Categorical", "Groups", "Joint", "Missing", "about", "make", "named", "names"]

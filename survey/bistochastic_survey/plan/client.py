@@ -82,7 +82,6 @@ def _spellings(labels: Labels) -> list[str | bool]:
 
 
 def _describe_bins(attribute: Binned) -> dict[str, Any]:
-    """Describe the classes of a column of numbers or dates."""
     bins = attribute._bins
     spell = str if bins.dated else repr
     found: dict[str, Any] = {"type": "date" if bins.dated else "number"}

@@ -171,8 +171,7 @@ def in_words(number: int) -> str:
 
 def _held(part: Measures) -> Guarantee:
     """State the guarantee of an attribute; without a number of records it hides no bits yet."""
-    most = log2_up(part.size or 1)
-    return Guarantee(1, part.bits or 0.0, most, part.beta or 0.0, part.epsilon)
+    return Guarantee(1, part.bits or 0.0, log2_up(part.size or 1), part.beta or 0.0, part.epsilon)
 
 
 def together(parts: Iterable[Measures]) -> Bits | None:

@@ -52,7 +52,6 @@ class PlanFields:
 
     @cached
     def _protected(self) -> frozenset[str]:
-        """The columns of all attributes."""
         return frozenset(column for a in self.attributes for column in a.columns)
 
 
@@ -111,8 +110,7 @@ def _column(name: str, given: object, known: Collection[str] | None) -> str:
     column = named(name, given)
     if known is not None and column not in known:
         must = "be of columns that the plan names"
-        got = f"`{shown(column)}`, which is none of them{meant(column, known)}"
-        raise Refused(name, must, got)
+        raise Refused(name, must, f"`{shown(column)}`, which is none of them{meant(column, known)}")
     return column
 
 

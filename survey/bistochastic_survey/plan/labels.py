@@ -146,7 +146,6 @@ def plain_integer(text: str) -> int | None:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a NumPy number, string or boolean to Python's type."""
     if type(value) in _KINDS:
         return value
     kind = getattr(getattr(value, "dtype", None), "kind", "")

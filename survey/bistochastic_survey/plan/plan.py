@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from datetime import date
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack, get_args, overload
 
 from bistochastic import Key, KeySource
@@ -13,15 +15,13 @@ from bistochastic.errors import GuaranteeError, Refused
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
-from bistochastic_survey.plan.attributes import Categorical, Joint, Missing, every, named, names
+from bistochastic_survey.plan.attributes import Categorical, Joint, every, named, names
 from bistochastic_survey.plan.file_labels import IdType, PlanFields
 from bistochastic_survey.plan.numeric import Attribute, Numeric
+from bistochastic_survey.release.columns import Missing
 from bistochastic_survey.wording import meant, prefix, shown
 
 if TYPE_CHECKING:
-    from datetime import date
-    from os import PathLike
-
     import pyarrow as pa
 
     from bistochastic_survey.analysis.collector import Collector
@@ -234,14 +234,14 @@ class Plan(PlanFields):
         """
         from bistochastic_survey.plan.draft import draft
 
-        made = draft(
+        plan, left_out = draft(
             schema, beta=beta, epsilon=epsilon, truthfulness=truthfulness,
             categories_from_data=categories_from_data, codebook=codebook, ordinal=ordinal,
             numeric=numeric, keep=keep, drop=drop, missing=missing, name=name,
         )  # fmt: skip
-        for sentence in made.left_out:
+        for sentence in left_out:
             warnings.warn(f"`for_frame` leaves columns out: {sentence}", UserWarning, stacklevel=2)
-        return made.plan
+        return plan
 
     @property
     def definition(self) -> int:
@@ -271,7 +271,6 @@ class Plan(PlanFields):
         return definitions.together(x for x in self.by_attribute.values() if x.kind == "numeric")
 
     def _refuse_undecided(self, error: type[Refused] = Refused) -> None:
-        """Raise, unless every column is decided."""
         if self.undecided:
             cure = "permute a column as Numeric, name it in keep or drop, or declare its categories"
             got = f"numbers without declared categories: {cure}"
@@ -374,7 +373,6 @@ class Plan(PlanFields):
         return definitions.unmet(self)
 
     def _meet_requirement(self) -> None:
-        """Raise, unless the requirement is met."""
         if self._unmet is not None:
             raise copy(self._unmet)
 

@@ -136,7 +136,6 @@ def _coded_data(attribute: Coded) -> Fields:
 
 
 def _day(x: Break) -> int | float | str:
-    """Convert a break to plain data: a date as ISO 8601 writes it."""
     return x.isoformat() if isinstance(x, date) else x
 
 
@@ -233,7 +232,6 @@ def _number(here: Here) -> Any:
 
 
 def _given(here: Here, readers: Mapping[str, Callable[[Here], Any]]) -> Fields:
-    """Read the fields that are given."""
     return {name: read(here[name]) for name, read in readers.items() if name in here}
 
 
@@ -308,7 +306,6 @@ def _brk(here: Here) -> Any:
 
 
 def _pairs(here: Here, what: str = "category") -> dict[Any, Any]:
-    """Pairs of values and categories, or labels, no value twice."""
     pairs = [_labels(pair) for pair in here.items()]
     for pair, item in zip(pairs, here.items(), strict=True):
         if len(pair) != 2:
@@ -351,7 +348,6 @@ def _read_coded(here: Here) -> Categorical | Joint:
 
 
 def _law(here: Here, size: int) -> Fields:
-    """Read the unit and the matrix, or the matrix of each group."""
     return _given(here, {
         "unit": Here.text,
         "matrix": lambda law: _matrix(law, size),
@@ -504,7 +500,6 @@ def to_toml(plan: Plan) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Write a value on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

@@ -122,7 +122,7 @@ def exposed(plan: Plan) -> list[str]:
 
 def becomes(epsilon: float) -> str:
     """Write what a suspicion of 1% becomes at most, by this epsilon."""
-    from bistochastic_survey.report.suspicion import STATED, after, exponential, percent
+    from bistochastic_survey.report.numbers import STATED, after, exponential, percent
 
     return percent(after(STATED[0], None if math.isinf(epsilon) else exponential(epsilon)))
 
@@ -212,7 +212,6 @@ LINKED = (
 
 
 def _sums(plan: Plan) -> list[tuple[str, str]]:
-    """State the betas and the epsilon of all columns, and the weakest column."""
     parts = betas(plan)
     why = "; ".join(grouped((e.columns, e.reason) for e in plan.by_attribute.values() if e.reason))
     epsilon = f"epsilon {up(plan.epsilon, 4)} per record" + (f" ({why})" if why else "")
@@ -261,7 +260,7 @@ def meaning(plan: Plan) -> list[str]:
              "(everything is hidden)."] if beta.startswith("beta") else []  # fmt: skip
     if math.isinf(plan.epsilon):
         return [*lines, "Epsilon is infinite: in the worst case, there is no limit."]
-    from bistochastic_survey.report.suspicion import exponential
+    from bistochastic_survey.report.numbers import exponential
 
     most = up(float(exponential(plan.epsilon)), 3) if plan.epsilon < 700 else "e^epsilon"
     return [*lines, f"Epsilon {up(plan.epsilon, 4)}: the worst case. One true record explains a "
@@ -309,7 +308,7 @@ def several(plan: Plan) -> list[str]:
 
 def _grows(epsilon: Callable[[int], float]) -> str:
     """Bound a suspicion after this many records, by the epsilon of all of them."""
-    from bistochastic_survey.report.suspicion import MANY
+    from bistochastic_survey.report.numbers import MANY
 
     first, *rest = [f"{becomes(epsilon(m))} with {m}" for m in MANY]
     return f"a suspicion of 1% becomes at most {', '.join([f'{first} record', *rest])}."
@@ -353,8 +352,7 @@ class Preview:
 
     def expectations(self) -> list[list[str]]:
         """Make a row of text for each categorical column: what to expect of the records."""
-        from bistochastic_survey.report.precision import precision
-        from bistochastic_survey.report.suspicion import STATED, after, odds, percent
+        from bistochastic_survey.report.numbers import STATED, after, odds, percent, precision
 
         found = []
         for attribute in self.plan._coded if self.records is not None else ():
@@ -402,8 +400,7 @@ class Preview:
             "Notes": notes(plan),
         }
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data.

@@ -221,8 +221,7 @@ def _of_column(attribute: Coded, column: str, each: list[_Read | None]) -> list[
     if not read or len(read) < len(each):
         seen = [Fact("missing", column)] if attribute.missing == "keep" else []
         return [Fact("unchecked", column), *seen]
-    occurs = read[0].occurs
-    several = int(occurs.sum()) > 1
+    several = int(read[0].occurs.sum()) > 1
     if several and all(one.whole for one in read):
         return [Fact("column" if all(one.same for one in read) else "renamed", column)]
     found = [Fact("missing", column)] if attribute.missing == "keep" else []

@@ -122,15 +122,9 @@ class BatchFunction(Shown):
         found: FrameT = self._protected(opened(frame), self.key.read())
         return found
 
-    def _like(self, frame: Any) -> Any:
-        """Return what comes out for a frame without rows, without a key."""
-        return self._protected(opened(frame), None)
-
     def _check(self, given: pa.RecordBatch | pa.Table, kind: str) -> None:
-        """Raise an error for anything but this pyarrow type, and for another schema."""
-        if not isinstance(given, getattr(pa, kind)):
-            name = kind.removeprefix("Record").lower()
-            raise RefusedType(name, f"be a {kind} of pyarrow", type(given).__name__)
+        name = kind.removeprefix("Record").lower()
+        checks.of_type(name, f"be a {kind} of pyarrow", given, getattr(pa, kind))
         if self._expected is not None:
             check_schema(given.schema.remove_metadata(), self._expected)
 
@@ -140,7 +134,6 @@ class BatchFunction(Shown):
         return Run(self.plan, names, options, row_columns=self.row_columns)
 
     def _protected(self, table: Table, key: Key | None) -> Any:
-        """Protect some rows."""
         return self._run(table.names, key).piece(table, None)
 
     def certificate(
@@ -214,8 +207,7 @@ def batch_function(
         raise RefusedType("key", must, "a Key")
     if not isinstance(key, KeySource):
         twice = "none, so a row that is done twice gets two reported values"
-        got = twice if key is None else type(key).__name__
-        raise RefusedType("key", "be a KeySource", got)
+        raise RefusedType("key", "be a KeySource", twice if key is None else type(key).__name__)
     if not checks.flag("allow_insecure", allow_insecure) and key.fingerprint == "insecure":
         must = "be a secret, or allow_insecure=True be said"
         raise Refused("key", must, "one that anyone can guess")
@@ -246,7 +238,6 @@ def batch_function(
 
 
 def _schema(given: pa.Schema) -> pa.Schema:
-    """Return a pyarrow schema without its metadata."""
     if not isinstance(given, pa.Schema):
         got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
         raise RefusedType("schema", "be a Schema of pyarrow", got)
@@ -284,8 +275,9 @@ def _on_dask(f: BatchFunction, frame: dd.DataFrame) -> dd.DataFrame:
     if not isinstance(frame, dd.DataFrame):
         raise _wrong("be a DataFrame of Dask", frame)
     empty = _without_index(frame._meta)
-    found = frame.map_partitions(_partition, f, _kinds(empty), meta=f._like(empty))
-    return found.clear_divisions()
+    return frame.map_partitions(
+        _partition, f, _kinds(empty), meta=f._protected(opened(empty), None)
+    ).clear_divisions()
 
 
 def _partition(frame: pd.DataFrame, f: BatchFunction, kinds: dict[str, str]) -> pd.DataFrame:
@@ -351,7 +343,7 @@ def _on_polars(f: BatchFunction, frame: object) -> pl.LazyFrame:
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
-        schema=f._like(frame.collect_schema().to_frame()).schema,
+        schema=f._protected(opened(frame.collect_schema().to_frame()), None).schema,
         streamable=True,
     )
 

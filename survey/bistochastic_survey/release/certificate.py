@@ -24,7 +24,6 @@ from bistochastic_survey.release import certificate_json
 from bistochastic_survey.release.certificate_json import ByIds, Unit, drawn_by
 from bistochastic_survey.wording import prefix, quoted, shown, table, visible, visible_lines
 
-VERSION = certificate_json.VERSION
 BLOCK = 65_536
 # The consequences of noise by blocks under a stored key.
 BLOCKS = (
@@ -74,7 +73,6 @@ class Certificate:
 
     @property
     def _line(self) -> str:
-        """The release in one line."""
         hashed = [each.pseudonym for each in (self.ids, *self.units) if each is not None]
         columns = len(self.plan._protected) + len(self.unprotected_columns)
         columns += len(hashed) - hashed.count(None)
@@ -144,8 +142,7 @@ class Certificate:
             f"the declared categories of `{shown(column)}`, in their order"
             for column in self.declared_categories
         ]
-        seen = published.facts(self.plan, kept=(), shuffled=self.shuffled)
-        found += published.phrases(seen)
+        found += published.phrases(published.facts(self.plan, kept=(), shuffled=self.shuffled))
         if self.ids is not None and not self.ids.row_columns:
             where = "in this release and in others by ids under its key"
             found += published.linkable(self.plan, where)
@@ -250,10 +247,6 @@ class Certificate:
         """
         return plan_json.digest_of(self._data())
 
-    @property
-    def _addressing(self) -> str:
-        return "position" if self.ids is None else "rows" if self.ids.row_columns else "ids"
-
     def to_dict(self) -> Fields:
         """Return the certificate as plain data: those that were read, if it was read."""
         stated = self._central and self._central._asdict()
@@ -265,18 +258,18 @@ class Certificate:
         if self._source is not None and self._source[0] == self:
             read: Fields = json.loads(self._source[1])
             return read
-        plan = self.plan
+        plan, ids = self.plan, self.ids
         return {
-            "certificate_version": VERSION,
+            "certificate_version": certificate_json.VERSION,
             "package": f"bistochastic {self.package}",
             "records": self.records,
             "release_name": self.release_name,
             "key": {"stored": self.key_stored, "fingerprint": self.key_fingerprint},
             "engine": self.engine,
-            "addressing": self._addressing,
-            "block_rows": BLOCK if self.ids is None else None,
+            "addressing": "position" if ids is None else "rows" if ids.row_columns else "ids",
+            "block_rows": BLOCK if ids is None else None,
             "shuffled": self.shuffled,
-            "ids": None if self.ids is None else _of_ids(self.ids),
+            "ids": None if ids is None else _of_ids(ids),
             "definition": plan.definition,
             "beta": plan.beta,
             "min_beta": plan.min_beta,
@@ -350,7 +343,6 @@ class Certificate:
         return {"Published unchanged": open_, "Warnings": self.warnings, "Notes": self.notes}
 
     def _facts(self) -> list[tuple[str, str]]:
-        """List what identifies the release; digests come last."""
         release = "none" if self.release_name is None else shown(self.release_name)
         key = f"stored, {self.key_fingerprint}" if self.key_stored else "discarded"
         found = [("release name", release), ("key", key)]
@@ -392,7 +384,6 @@ def _of_ids(ids: ByIds) -> Fields:
 
 
 def _describe(attribute: Attribute, each: Measures, moves: bool) -> Fields:
-    """Describe one attribute: its measures, and the digest of every matrix."""
     found = {
         **asdict(each),
         "columns": list(each.columns),
@@ -440,8 +431,7 @@ def _worst(matrices: tuple[Matrix, ...]) -> Fields:
             return dict.fromkeys(names)
         most = matrix.max_bits or 1.0
         for betas, (_, bits) in ((rows, found.worst_row), (columns, found.worst_column)):
-            beta = max(0.0, bits / most * (1 - 2**-48))
-            betas.append(1.0 if matrix.size == 1 else beta)
+            betas.append(1.0 if matrix.size == 1 else max(0.0, bits / most * (1 - 2**-48)))
         leaks.append(measures.log2_up(found.peaks))
     # No line of a perfect secret is worse than the mean, whatever rounding says.
     least = 1.0 if min(matrix.beta for matrix in matrices) == 1.0 else 0.0

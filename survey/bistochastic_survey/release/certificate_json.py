@@ -125,7 +125,6 @@ def drawn_by(plan: Plan) -> tuple[str, ...]:
 
 
 def _digests(here: Here) -> dict[str, str]:
-    """Digests by the base names of files."""
     here.table()
     for name in here.value:
         if not name or "/" in name:
@@ -136,7 +135,6 @@ def _digests(here: Here) -> dict[str, str]:
 
 
 def _units(here: Here) -> list[Unit]:
-    """Read the units, a table for each of their columns."""
     found = []
     for item in here.items():
         item.keys(tuple(field.name for field in fields(Unit)))
@@ -160,15 +158,11 @@ LATER_IDS: dict[str, Reader] = {"redrawn_before": Here.texts}
 def later(thing: object, names: dict[str, Reader]) -> Fields:
     """Return the fields that later versions added, if they are set, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
-    return {
-        name: [asdict(x) if isinstance(x, Unit) else x for x in v] if isinstance(v, tuple) else v
-        for name, v in found.items()
-    }  # fmt: skip
+    return {n: [asdict(x) if isinstance(x, Unit) else x for x in v] for n, v in found.items()}
 
 
 def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
-    found = {name: read(here[name]) for name, read in names.items() if name in here}
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
+    return {name: tuple(read(here[name])) for name, read in names.items() if name in here}
 
 
 def from_json(cls: type[C], given: str) -> C:
@@ -180,8 +174,7 @@ def from_json(cls: type[C], given: str) -> C:
         raise Refused("text", must, got)
     version = data["certificate_version"]
     if type(version) is not int or version != VERSION:
-        got = f"version {_short(version)}"
-        raise Refused("text", f"{must}, of version {VERSION}", got)
+        raise Refused("text", f"{must}, of version {VERSION}", f"version {_short(version)}")
     try:
         found = _certificate(cls, Here(data, ""))
         kept = plan_json.to_text({name: data[name] for name in data if name not in BESIDE})
@@ -241,8 +234,7 @@ def _certificate(cls: type[C], here: Here) -> C:
     carried = [] if ids is None else [a.unit for a in ids.carried]
     known = {*(plan.units or ()), *carried}
     if len(set(listed)) < len(listed) or not set(drawn_by(plan)) <= set(listed) <= known:
-        got = quoted(listed) or "none"
-        raise Refused("units", "name the units of the plan, each once", got)
+        raise Refused("units", "name the units of the plan, each once", quoted(listed) or "none")
     # How far values move takes long for some matrices, and is not compared.
     given = found._data(moves=False)
     # The plan is the same if its digest is, under whatever names it was written.
@@ -255,7 +247,6 @@ def _certificate(cls: type[C], here: Here) -> C:
 
 
 def _read_unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
-    """Read the unprotected columns: those that the plan keeps."""
     columns = [_name(item) for item in here.items()]
     if len(set(columns)) < len(columns):
         raise here.refuse("name each column once", "one twice")
@@ -336,7 +327,6 @@ def _optional(here: Here) -> str | None:
 
 
 def _short(value: object) -> str:
-    """Write a value of a file in a sentence."""
     if isinstance(value, dict | list):
         return type(value).__name__
     text = shown(value)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.plan import plan_json
@@ -15,13 +20,6 @@ from bistochastic_survey.table.frames import library
 from bistochastic_survey.wording import quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
-    from os import PathLike
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from bistochastic.estimate import Estimate
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.independence import Independence
@@ -69,8 +67,7 @@ class Release(Generic[FrameT]):
             raise RefusedType("plan", "be a Plan, or the certificate of the table", got)
         law = plan if isinstance(plan, Plan) else plan.plan
         certificate = certificate_of(data, plan) if isinstance(plan, Plan) else plan
-        for name, value in {"data": data, "plan": law, "_certificate": certificate}.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(data=data, plan=law, _certificate=certificate)
 
     @property
     def certificate(self) -> Certificate:

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from bistochastic import Key, KeySource, Matrix, backend, uniform
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
-from bistochastic_survey.cached import cached
-from bistochastic_survey.plan.attributes import about, named
+from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import waves
@@ -31,7 +30,7 @@ from bistochastic_survey.release.columns import Coded, Encoded, NumericValues
 from bistochastic_survey.release.waves import Met, RowIds
 from bistochastic_survey.table.arrays import narrow, words
 from bistochastic_survey.table.frames import Codes, Table
-from bistochastic_survey.wording import meant, quoted, shown
+from bistochastic_survey.wording import about, meant, quoted, shown
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
 LEAST_ROWS = 256
@@ -220,14 +219,10 @@ class Run:
             column: Met(plan, backend.derive(self._key, "units", plan.name, column), column)
             for column in options.units(plan)
         }
+        self._people = waves.People(1 if options.wave is None else options.wave.max_rows)
         self.clear: tuple[str, ...] = ()
         """The columns that came out as they were."""
         self._declared: tuple[str, ...] = ()
-
-    @cached
-    def _people(self) -> waves.People:
-        """The people seen so far."""
-        return waves.People(1 if self._options.wave is None else self._options.wave.max_rows)
 
     @property
     def units(self) -> dict[str, str]:
@@ -300,9 +295,9 @@ class Run:
         self._declared = tuple(name for name in self.clear if table.is_declared(name))
         return table.made({name: new.get(name) for name in self._layout}, order)
 
-    def piece(self, table: Table, first: int | None = 0, last: bool = True) -> Any:
+    def piece(self, table: Table, first: int | None = 0) -> Any:
         """Protect some rows."""
-        return self.drawn(self.read(table, first, last))
+        return self.drawn(self.read(table, first))
 
     def _codes(self, piece: Piece, start: int) -> list[Codes]:
         """Draw all attributes: by unit if they have one, the others by ids or by position."""
@@ -332,7 +327,6 @@ class Run:
         ]  # fmt: skip
 
     def _by_ids(self, attribute: Coded, encoded: Encoded, ids: backend.Ids, key: Key) -> Codes:
-        """Draw one attribute by ids, each group by its own matrix."""
         column = backend.Column(
             attribute.columns, encoded.codes, attribute.matrices, encoded.groups
         )
@@ -364,8 +358,7 @@ class Run:
             found[rows] = starts[place]
             if many > 1 and len(rows):
                 own = backend.derive(key, "numbers", name, columns, place)
-                none = np.zeros(len(rows), narrow(many))
-                column = backend.Column(columns, none, uniform(many))
+                column = backend.Column(columns, np.zeros(len(rows), narrow(many)), uniform(many))
                 [inside] = backend.draw([column], own, plan=name, address=ids.take(rows))
                 found[rows] += inside
         return found

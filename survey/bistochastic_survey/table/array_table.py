@@ -169,7 +169,6 @@ def _with_none(values: np.ndarray, missing: Mask | None) -> np.ndarray:
 
 
 def _read(column: np.ndarray) -> pa.Array:
-    """Read an array of numbers, booleans, dates or strings, masked or not."""
     plain, mask = np.ma.getdata(column), np.ma.getmaskarray(column)
     kind = plain.dtype.kind
     if kind == "f" and plain.dtype.itemsize > 8:

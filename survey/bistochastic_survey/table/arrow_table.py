@@ -30,11 +30,13 @@ _PLACES = pa.dictionary(pa.int32(), pa.string())
 
 
 class ArrowTable(Table):
-    """A table, in chunks of any length. Engines give many small chunks, so calls are few."""
+    """A table, in chunks of any length. Engines give many small chunks, so calls are few.
 
-    _places = False
+    With ``places``, protected strings come out as places among the categories, however they came.
+    """
 
-    def __init__(self, native: pa.Table) -> None:
+    def __init__(self, native: pa.Table, *, places: bool = False) -> None:
+        self._places = places
         names = distinct(native.column_names)
         super().__init__(dict(zip(names, native.columns, strict=True)), native.num_rows)
         self._schema = native.schema
@@ -73,21 +75,13 @@ class ArrowTable(Table):
             return arrow_cells.column(column, order)
         except (pa.ArrowException, TypeError):
             kind = shown(str(column.type).split("<")[0])
-        must = "have a type that can be written cell by cell"
-        raise RefusedType("", must, kind, column=name)
+        raise RefusedType("", "have a type that can be written cell by cell", kind, column=name)
 
     def _taken(self, column: Cells, order: np.ndarray) -> Cells:
         return arrow_cells.taken(whole(column), order)
 
     def _table(self, columns: dict[str, Cells]) -> Any:
-        """Return a table, each new column in one chunk."""
         return pa.table(columns)
-
-
-class PlacedTable(ArrowTable):
-    """A table that gives protected strings as places among the categories, however they came."""
-
-    _places = True
 
 
 class Batch(ArrowTable):
@@ -154,7 +148,6 @@ class Relation(ArrowTable):
         return "ENUM(" in self._sql[name]
 
     def _table(self, columns: dict[str, Cells]) -> duckdb.DuckDBPyRelation | None:
-        """Return a relation over the protected table, with the types of the other."""
         protected = super()._table(columns)
         # Read back, an Arrow dictionary is text: the type has to be given.
         terms = [
@@ -208,7 +201,7 @@ class Pieces:
 
     def __init__(self, schema: pa.Schema, *, places: bool = False) -> None:
         distinct(schema.names)
-        self._table = PlacedTable if places else ArrowTable
+        self._places = places
         self._schema = schema.remove_metadata()
         self._held: list[pa.RecordBatch] = []
         self.rows = 0
@@ -236,7 +229,7 @@ class Pieces:
         self._held = whole.slice(rows).to_batches()
         self.rows -= found.num_rows
         self.taken += found.num_rows
-        return self._table(found)
+        return ArrowTable(found, places=self._places)
 
 
 def declares(schema: pa.Schema, name: str) -> bool:
