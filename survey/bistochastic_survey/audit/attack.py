@@ -204,13 +204,11 @@ def _between(
         codes: dict[str, tuple[Codes, Codes]] = {}
         for one in evidence.channels:
             two = then.get(one.columns)
-            if (
-                two is not None
-                and one.attribute._has_numbers
-                and (one.attribute.axes == two.attribute.axes)
-            ):
+            if two is None:
+                continue
+            if one.attribute._has_numbers and one.attribute.axes == two.attribute.axes:
                 codes[one.columns[0]] = _seen(one), _seen(two)
-            elif two is not None:
+            else:
                 tables = evidence.pairs.released, other.pairs.released
                 codes |= {column: same_codes(*tables, column)[:2] for column in one.columns}
         found = linkage.between([*codes.values()], (mine, theirs), targets, tuple(codes), level)

@@ -59,9 +59,8 @@ def number(value: Any) -> Any:
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     beyond = type(value) is int and abs(value) > _EXACT
-    return (
-        str(value) if beyond or (isinstance(value, float) and not math.isfinite(value)) else value
-    )
+    infinite = isinstance(value, float) and not math.isfinite(value)
+    return str(value) if beyond or infinite else value
 
 
 def _matrix_data(matrix: Matrix) -> Fields:

@@ -88,12 +88,11 @@ class Options:
     ) -> Options:
         """Read the options of ``protect``, under their names there."""
         plan._refuse_undecided()
-        given = {"shuffle": shuffle, "allow_insecure": allow_insecure, "count_units": count_units}
-        flags = {name: checks.flag(name, value) for name, value in given.items()}
+        shuffle = checks.flag("shuffle", shuffle)
+        insecure = checks.flag("allow_insecure", allow_insecure)
+        counted = checks.flag("count_units", count_units)
         label = None if release_name is None else named("release_name", release_name)
-        held = (
-            None if key is None else backend.read_key(key, allow_insecure=flags["allow_insecure"])
-        )
+        held = None if key is None else backend.read_key(key, allow_insecure=insecure)
         wave = waves.Wave._of(ids)
         if held is None and wave is not None:
             raise Refused("key", "be given with ids", "none")
@@ -107,7 +106,7 @@ class Options:
             if held is not None and by:
                 got = "none, and a unit may lie in two blocks of rows: use ids, or key=None"
                 raise Refused("ids", f"be given with a key to draw by unit, `{shown(by[0])}`", got)
-        return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"])
+        return cls(held, label, wave, shuffle, replaced, counted)
 
     def units(self, plan: Plan) -> tuple[str, ...]:
         """List the columns of units that are read: for draws and pseudonyms, or all if counted."""

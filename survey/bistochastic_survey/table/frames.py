@@ -64,18 +64,13 @@ BE_A_TABLE = (
     "be a pandas or polars frame, a pyarrow table or record batch, a DuckDB relation "
     "or a dict of arrays"
 )
-# Tables and columns of each library, and the class here that reads and makes its tables.
+# Tables of each library with the class here that reads and makes them, and other kinds of it.
 _KINDS = {
-    "pandas": ("DataFrame", "Series"),
-    "polars": ("DataFrame", "Series"),
-    "pyarrow": ("Table", "RecordBatch", "Array", "ChunkedArray", "RecordBatchReader"),
-}
-_HOMES = {
-    ("pandas", "DataFrame"): "pandas_frame.PandasFrame",
-    ("polars", "DataFrame"): "polars_frame.PolarsFrame",
-    ("pyarrow", "Table"): "arrow_table.ArrowTable",
-    ("pyarrow", "RecordBatch"): "arrow_table.Batch",
-}
+    "pandas": {"DataFrame": "pandas_frame.PandasFrame", "Series": None},
+    "polars": {"DataFrame": "polars_frame.PolarsFrame", "Series": None},
+    "pyarrow": {"Table": "arrow_table.ArrowTable", "RecordBatch": "arrow_table.Batch",
+                **dict.fromkeys(("Array", "ChunkedArray", "RecordBatchReader"))},
+}  # fmt: skip
 
 
 def opened(frame: Any, *, any_index: bool = False) -> Table:
@@ -86,7 +81,7 @@ def opened(frame: Any, *, any_index: bool = False) -> Table:
     name, kind = _kind(frame)
     if any_index and (name, kind) == ("pandas", "DataFrame"):
         frame = frame.reset_index(drop=True)
-    home = _HOMES.get((name, kind))
+    home = _KINDS.get(name, {}).get(kind)
     if isinstance(frame, dict):
         home = "array_table.Arrays"
     elif module_of(frame) == "duckdb" and hasattr(type(frame), "query"):
