@@ -5,8 +5,6 @@ multiplied to sum to the likeliest total of that category, attribute after attri
 changes. Other software can then use the protected file as it is.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``release.estimate``: a labelled table of the original from a protected one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

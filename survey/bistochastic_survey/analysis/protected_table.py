@@ -1,7 +1,5 @@
 """``Sheet``: the columns of a protected table that a question needs, as codes, and counted."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

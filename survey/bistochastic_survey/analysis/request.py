@@ -4,8 +4,6 @@ All of it is checked against the plan before any data are read. Categories of a 
 messages may name them; values of the data are not.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager

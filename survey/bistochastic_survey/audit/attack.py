@@ -1,7 +1,5 @@
 """All attacks on one release, one after the other."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

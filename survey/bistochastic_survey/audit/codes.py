@@ -4,8 +4,6 @@ All arrays are in the order of the release. The attacker knows the law and how c
 A prediction is the mean of an attack's success over some new draws of the noise, never stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

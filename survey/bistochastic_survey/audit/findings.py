@@ -1,7 +1,5 @@
 """Findings as data: every attack that succeeds, the worst first, with a fix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from bistochastic_survey.audit.linkage import OTHER_RELEASE

@@ -4,8 +4,6 @@ Rows are matched by their order, by an id, by a pseudonym, or, if they were shuf
 columns that together are unique. The match is never stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar

@@ -11,8 +11,6 @@ value ``w`` in proportion to ``pi_w`` times the sum over rows of this number tim
 ``p(y_j | w) / q(y_j)``; if it is unprotected, to the sum over the rows that show ``w``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce

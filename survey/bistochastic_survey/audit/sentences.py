@@ -1,7 +1,5 @@
 """An audit in sentences and tables: for a terminal, as a page of its own, and for notebooks."""
 
-from __future__ import annotations
-
 import textwrap
 import tomllib
 from collections.abc import Iterable, Sequence

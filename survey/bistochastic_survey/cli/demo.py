@@ -1,7 +1,5 @@
 """``demo``: the main job on sample data."""
 
-from __future__ import annotations
-
 import csv
 import io
 import textwrap

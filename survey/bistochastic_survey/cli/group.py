@@ -1,7 +1,5 @@
 """The group of all commands: how they print, and how they say what went wrong."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

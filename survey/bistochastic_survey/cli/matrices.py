@@ -1,7 +1,5 @@
 """``inspect``: a plan, a certificate or a matrix in tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from inspect import signature

@@ -1,7 +1,5 @@
 """``plan``, ``protect``, ``report``, ``verify`` and ``key``: plans, releases and their files."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Sequence

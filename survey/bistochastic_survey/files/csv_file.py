@@ -8,8 +8,6 @@ to every block. If it comes back, every quote of the block has ended. If there a
 lines, no field holds a line end. Only if something is wrong are rows looked at, to name the first.
 """
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import csv

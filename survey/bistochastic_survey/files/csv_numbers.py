@@ -5,8 +5,6 @@ front, no plus. It is a number if it is a decimal one without zeros in front, an
 its value: the shortest spelling of the double is the same decimal number.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal, InvalidOperation
 

@@ -1,7 +1,5 @@
 """Parquet files, a few row groups in memory at a time, and Arrow files, which are read only."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 

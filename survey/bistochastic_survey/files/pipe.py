@@ -4,8 +4,6 @@ CSV is read and written as in files. NDJSON has a JSON object in every line, all
 the first. Cells are strings, numbers, booleans or null. Unprotected ones pass as they are spelled.
 """
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import hashlib

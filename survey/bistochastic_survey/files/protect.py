@@ -10,8 +10,6 @@ removed, so no certificate is ever next to a file that it does not describe. All
 under one lock, so two runs at the same time do not mix.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Tables in files: a source is read in record batches, and a sink is written a batch at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 

@@ -5,8 +5,6 @@ axis that has its columns, so the combinations of all axes are never written dow
 design is one ``analysis.responses.Function``: a product over axes.
 """
 
-from __future__ import annotations
-
 import itertools
 import keyword
 import math

@@ -6,8 +6,6 @@ combinations). :class:`bistochastic_survey.analysis.responses.Function` is a pro
 ``Responses.of`` gives its pseudo-response on every row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

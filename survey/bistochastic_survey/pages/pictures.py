@@ -4,8 +4,6 @@ They have the colour of the text around them, so they fit light and dark pages. 
 without colour: cells hold their numbers, below the names of their rows and columns.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

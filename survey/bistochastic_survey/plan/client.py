@@ -5,8 +5,6 @@ nothing else. ``docs/protocol.md`` says how a client draws from them; ``schemas/
 schema. Integers are decimal strings, because a JSON number of 2^53 or more is not exact everywhere.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from math import lcm

@@ -11,8 +11,6 @@ for each category, in order. A TOML file has a line such as ``sex = ["F", "M"]``
 file of SPSS, Stata or SAS has value labels.
 """
 
-from __future__ import annotations
-
 import csv
 import tomllib
 from collections.abc import Iterable

@@ -9,8 +9,6 @@ value, and anyone can undo it.
 Facts are about the plan and the options, never about values. Sentences are made from them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """One attribute of a plan, with everything that a report says about it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

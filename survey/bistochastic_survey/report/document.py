@@ -4,8 +4,6 @@ It is a function of the plan, or of the certificate, and of what the caller says
 anyone with the certificate can write the same page again, byte for byte. No record is read for it.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 import shlex

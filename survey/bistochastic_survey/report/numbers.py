@@ -8,8 +8,6 @@ true and reported values, is ``b k / (b k + 1 - b)`` with ``k`` the largest rati
 ``exp(epsilon)``.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext

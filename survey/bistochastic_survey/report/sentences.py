@@ -3,8 +3,6 @@
 Names are in quotes, and numbers are rounded so that privacy is never overstated.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

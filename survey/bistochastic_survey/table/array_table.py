@@ -1,7 +1,5 @@
 """Dicts of NumPy arrays and lists."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any

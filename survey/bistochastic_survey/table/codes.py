@@ -1,7 +1,5 @@
 """Arrow columns to codes of declared categories, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A caller's table: Arrow inside, the caller's library outside."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from itertools import compress
