@@ -10,7 +10,6 @@ import keyword
 import math
 import re
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,25 +33,6 @@ _TOKEN = re.compile(
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<open>\()|(?P<close>\))"
     r"|(?P<operator>\*\*|//|[<>=!]=|[~+\-*/:^|&<>,])|(?P<other>\S)"
 )
-
-
-@dataclass(frozen=True)
-class Sides:
-    """A formula that was read: its text, its sides as formulaic has them, and their columns."""
-
-    text: str
-    left: Any
-    right: Any
-
-    @property
-    def outcome(self) -> set[str]:
-        """The columns of the outcome."""
-        return needed_columns(self.left)
-
-    @property
-    def covariates(self) -> set[str]:
-        """The columns of the covariates."""
-        return needed_columns(self.right)
 
 
 def needed_columns(formula: Any) -> set[str]:
@@ -80,8 +60,8 @@ def _columns(factor: Any) -> set[str]:
     return {str(name.root) for name in named} - set(TRANSFORMS)
 
 
-def parse(given: object) -> Sides:
-    """Read a formula."""
+def parse(given: object) -> tuple[str, Any, Any]:
+    """Read a formula: its text, and its sides as formulaic has them."""
     text = named("formula", given)
     try:
         from formulaic import Formula
@@ -98,7 +78,7 @@ def parse(given: object) -> Sides:
     except Exception as error:
         kind = type(error).__name__
         raise Refused("formula", must, f"one that formulaic cannot read ({kind})") from None
-    return Sides(text, left, right)
+    return text, left, right
 
 
 def _refuse_code(text: str) -> None:
