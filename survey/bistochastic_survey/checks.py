@@ -1,7 +1,5 @@
 """Checks of a caller's numbers, flags, paths and lists, each with its sentence."""
 
-from __future__ import annotations
-
 import math
 import os
 import sys

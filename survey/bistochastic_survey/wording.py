@@ -3,8 +3,6 @@
 Numbers are shown rounded so that privacy is never overstated: beta and bits down, epsilon up.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -11,7 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack, get_args, overload
 
 from bistochastic import Key, KeySource
-from bistochastic.errors import GuaranteeError, Refused
+from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
@@ -367,10 +367,7 @@ class Plan(PlanFields):
         """
         return dict(vars(self)["requirement"])
 
-    @cached
-    def _unmet(self) -> GuaranteeError | None:
-        """Say why the requirement is not met; ``None`` if it is met, or if it is empty."""
-        return definitions.unmet(self)
+    _unmet = cached(definitions.unmet)
 
     def _meet_requirement(self) -> None:
         if self._unmet is not None:
