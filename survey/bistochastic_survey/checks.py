@@ -1,7 +1,5 @@
 """Checks of a caller's numbers, flags, paths and lists, each with its sentence."""
 
-from __future__ import annotations
-
 import math
 import os
 import sys
@@ -9,6 +7,7 @@ from collections.abc import Callable, Iterator, Reversible, Set
 from contextlib import suppress
 from operator import index
 from pathlib import Path
+from types import UnionType
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -36,6 +35,13 @@ def _kind(given: Any) -> str:
         len(given)
         return ""
     return "b" if isinstance(given, bool) else "f"
+
+
+def of_type(name: str, must: str, given: object, kind: type | UnionType) -> Any:
+    """Check the type of what a caller gave, and return it."""
+    if not isinstance(given, kind):
+        raise RefusedType(name, must, type(given).__name__)
+    return given
 
 
 def real(name: str, must: str, given: Any) -> float:
@@ -129,8 +135,7 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
 def one_of(name: str, given: object, known: tuple[str, ...]) -> str:
     """Check that a string is one of the known ones."""
     must = f"be one of {', '.join(known)}"
-    if not isinstance(given, str):
-        raise RefusedType(name, must, type(given).__name__)
-    if given not in known:
-        raise Refused(name, must, f"{given!r}{meant(given, known)}")
-    return given
+    found: str = of_type(name, must, given, str)
+    if found not in known:
+        raise Refused(name, must, f"{found!r}{meant(found, known)}")
+    return found

@@ -9,7 +9,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bistochastic.errors import Refused, RefusedType
+from bistochastic.errors import Refused
+from bistochastic_survey.checks import of_type
 from bistochastic_survey.wording import meant, shown
 
 # An object of JSON.
@@ -44,10 +45,9 @@ class _Odd(NamedTuple):
     twice: bool = False
 
 
-def parsed(text: object) -> Any:
+def parsed(text: str) -> Any:
     """Parse a string: no name twice, no NaN, not too deep."""
-    if not isinstance(text, str):
-        raise RefusedType("text", "be a string", type(text).__name__)
+    of_type("text", "be a string", text, str)
     depth, here = 0, Here(text)
     for mark in _MARKS.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark[0][0], 0)

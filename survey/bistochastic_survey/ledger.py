@@ -13,27 +13,23 @@ import math
 import os
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 from bistochastic.errors import GuaranteeError, Refused, RefusedType
-from bistochastic_survey.checks import positive
+from bistochastic_survey.checks import of_type, positive
 from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.release.certificate import Certificate
+from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.release.waves import noise_of
 from bistochastic_survey.wording import Shown, prefix, shown, table, up, visible_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from bistochastic_survey.release.columns import Coded
-
-    Line = dict[str, Any]
-    """One release: ``time``, ``dataset`` and ``certificate``."""
-
+# One release: ``time``, ``dataset`` and ``certificate``.
+Line = dict[str, Any]
 CHANGED = (
     "Memoised waves: a reported value that changed shows that the true value changed. Epsilon "
     "counts a wave at most once per category; the best guess is of a value that never changed."
@@ -128,8 +124,7 @@ class Ledger(Shown):
         It is entered even if it exceeds the budget, because it may be published already. Then an
         error follows.
         """
-        if not isinstance(certificate, Certificate):
-            raise RefusedType("certificate", "be a certificate", type(certificate).__name__)
+        of_type("certificate", "be a certificate", certificate, Certificate)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         line = {"time": now, "dataset": named("dataset", dataset), "certificate": certificate}
         stored = line | {"certificate": json.loads(certificate.to_json())}
@@ -222,7 +217,6 @@ def _noise(certificate: Certificate, attribute: Coded) -> str | None:
 
 
 def _sums(entries: Iterable[Line]) -> tuple[Spent, ...]:
-    """Sum all entries, for each column of each data set."""
     columns: dict[tuple[str, str], list[tuple[Certificate, Any, float]]] = {}
     for entry in entries:
         plan = entry["certificate"].plan

@@ -3,8 +3,6 @@
 A thread of its own draws. In a pipe, a log or a batch job nothing is written and no thread started.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -3,8 +3,6 @@
 Numbers are shown rounded so that privacy is never overstated: beta and bits down, epsilon up.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -73,10 +71,15 @@ def meant(name: object, known: Iterable[str]) -> str:
     return f", did you mean {shown(found[0])}?" if found else ""
 
 
+def quoted(columns: Iterable[str]) -> str:
+    """List names inside a sentence."""
+    return ", ".join(f"`{shown(column)}`" for column in columns)
+
+
 def prefix(columns: Iterable[str]) -> str:
     """Write the start of a sentence about columns; nothing if there are none."""
-    listed = [f"`{shown(column)}`" for column in columns]
-    return f"column{'s' * (len(listed) > 1)} {', '.join(listed)}: " if listed else ""
+    listed = list(columns)
+    return f"column{'s' * (len(listed) > 1)} {quoted(listed)}: " if listed else ""
 
 
 @contextmanager

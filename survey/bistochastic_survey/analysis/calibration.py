@@ -5,8 +5,6 @@ multiplied to sum to the likeliest total of that category, attribute after attri
 changes. Other software can then use the protected file as it is.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -17,11 +15,12 @@ from bistochastic.estimate import Patience, fit_shares
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import require, weight_column
 from bistochastic_survey.checks import Array
-from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
+from bistochastic_survey.plan.attributes import Categorical, Joint, named
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.arrays import combinations
 from bistochastic_survey.table.frames import column, opened
+from bistochastic_survey.wording import about
 
 # How far a margin may be from its target, relatively, and how often all are gone through.
 _WITHIN, _ROUNDS = 1e-9, 2000
@@ -88,8 +87,7 @@ def _rake(cells: list[NDArray[np.int64]], targets: list[Array], start: Array) ->
         for place, target in zip(cells, targets, strict=True):
             now = np.bincount(place, start * factors, len(target))
             more = np.divide(target, now, out=np.ones_like(target), where=now > 0)
-            lost = float(target[now <= 0].sum())
-            worst = max(worst, float(np.abs(now - target).max()), lost)
+            worst = max(worst, float(np.abs(now - target).max()), float(target[now <= 0].sum()))
             factors *= more[place]
         if worst <= _WITHIN * float(start.sum()):
             return factors

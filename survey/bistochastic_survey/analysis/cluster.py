@@ -12,7 +12,6 @@ import warnings
 from itertools import combinations
 from typing import Any
 
-from bistochastic.errors import RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.independence import phi_squared
 from bistochastic_survey.analysis.request import between
@@ -58,14 +57,16 @@ def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Pl
     >>> new.attributes
     (<Joint `sex`, `job`, 2 x 2 = 4 cells: randomized_response, beta ...>,)
     """
-    if not isinstance(release, Release):
-        must = "be what `plan.protect` returns, never an original"
-        raise RefusedType("release", must, type(release).__name__)
+    checks.of_type("release", "be what `plan.protect` returns, never an original", release, Release)
     most, share = checks.whole("max_cells", max_cells, 1), between("level", level)
     plan = found = release.plan
     single = [a for a in plan.attributes if isinstance(a, Categorical) and _can_join(a)]
     pairs = [pair for pair in combinations(single, 2) if pair[0].missing == pair[1].missing]
-    dependent = [pair for pair in pairs if _depend(release, *pair, share / len(pairs))]
+    tests = [release.test_independence(one.column, other.column) for one, other in pairs]
+    level = share / max(1, len(pairs))
+    dependent = [
+        p for p, test in zip(pairs, tests, strict=True) if test.degrees > 0 and test.p_value < level
+    ]
     groups: list[Group] = [(a,) for a in single]
     for one, other in sorted(dependent, key=lambda pair: -_strength(release, *pair)):
         first, second = (next(g for g in groups if a in g) for a in (one, other))
@@ -91,10 +92,8 @@ def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Pl
 def _can_join(attribute: Categorical) -> bool:
     if attribute.groups is not None or attribute.unit is not None or attribute.missing == "keep":
         return False
-    matrix = attribute.matrices[0]
-    if not math.isfinite(matrix.epsilon) or matrix.padding or matrix.is_singular:
-        return False
-    return type(attribute) is Categorical
+    matrix, is_plain = attribute.matrices[0], type(attribute) is Categorical
+    return is_plain and math.isfinite(matrix.epsilon) and not (matrix.padding or matrix.is_singular)
 
 
 def _joined(plan: Plan, groups: list[Group]) -> Plan:
@@ -113,11 +112,6 @@ def _joined(plan: Plan, groups: list[Group]) -> Plan:
                 recode={a.column: dict(a.recode[0]) for a in group if a.recode},
             ))  # fmt: skip
     return plan._derived(attributes)
-
-
-def _depend(release: Release[Any], one: Categorical, other: Categorical, level: float) -> bool:
-    found = release.test_independence(one.column, other.column)
-    return found.degrees > 0 and found.p_value < level
 
 
 def _strength(release: Release[Any], one: Categorical, other: Categorical) -> float:

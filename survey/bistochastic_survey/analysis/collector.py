@@ -23,15 +23,9 @@ from numpy.typing import NDArray
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Axis, Estimate
 from bistochastic_survey import checks
+from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import (
-    Sheet,
-    gathered,
-    read_numbers,
-    read_sheet,
-    require,
-    sheet_of,
-)
+from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.request import Question, ask, digits, reports_of
 from bistochastic_survey.files import atomic
 from bistochastic_survey.json_fields import Here, parsed
@@ -135,7 +129,7 @@ class Counts(Shown):
     def _read(self, table: Table, what: str, times: NDArray[np.float64] | None = None) -> Found:
         """Find the cells of the rows of a table, the records of each, and those unanswered."""
         question = self._question
-        sheet = sheet_of(question, table, Design(), what, times=times, empty=True)
+        sheet = protected_table.sheet_of(question, table, Design(), what, times=times, empty=True)
         places: dict[str, np.ndarray] = {axis.name: axis.codes for axis in sheet.axes}
         for each in question.coded:
             # Of a single column, codes that are only reported are behind all others, as here.
@@ -149,7 +143,6 @@ class Counts(Shown):
         return cells[inside], many_, sheet.unanswered
 
     def _add(self, found: Found) -> None:
-        """Count records."""
         np.add.at(self._cells.reshape(-1), found[0], found[1])
         self.unanswered += found[2]
 
@@ -174,14 +167,16 @@ class Counts(Shown):
             for axis, place in zip(self.axes, filled, strict=True)
         }
         times = self._cells[filled].astype(np.float64)
-        return sheet_of(question, opened(rows), design, "counts", times=times)
+        return protected_table.sheet_of(question, opened(rows), design, "counts", times=times)
 
 
 def read_data(data: Any, question: Question, design: Design) -> Sheet:
     """Read what a question needs from a table, an open file, or counts."""
     if isinstance(data, Counts):
         return data._sheet(question, design)
-    return read_sheet(question, gathered(data, question, design._columns), design)
+    return protected_table.read_sheet(
+        question, protected_table.gathered(data, question, design._columns), design
+    )
 
 
 class Collector(Shown):
@@ -243,8 +238,7 @@ class Collector(Shown):
 
     def add(self, record: Mapping[str, object], *, mark: str | int | None = None) -> None:
         """Count one reported record. If a value is not a declared category, nothing is counted."""
-        if not isinstance(record, Mapping):
-            raise RefusedType("record", "map columns to values", type(record).__name__)
+        checks.of_type("record", "map columns to values", record, Mapping)
         if self._known is not None and not self._known.issuperset(record):
             unknown = next(name for name in record if name not in self._known)
             must = "hold columns that the plan protects or keeps"
@@ -296,9 +290,9 @@ class Collector(Shown):
             if column == name:
                 got = f"`{shown(column)}`, which the table is made of"
                 raise Refused("count", "name the column of counts", got)
-            require(table, "rows", name)
-        require(table, "rows", column)
-        values, missing = read_numbers(table, "count", WHOLE, column)
+            protected_table.require(table, "rows", name)
+        protected_table.require(table, "rows", column)
+        values, missing = protected_table.read_numbers(table, "count", WHOLE, column)
         times = values.astype(np.float64)
         wrong = ~((times >= 0) & (times == np.floor(times)) & (times < MOST))
         wrong = wrong if missing is None else missing
@@ -312,7 +306,6 @@ class Collector(Shown):
         self._count(int(total), read, mark)
 
     def _count(self, records: int, read: Sequence[Found], mark: str | int | None) -> None:
-        """Add records to all tables at once, where each of them has them."""
         _check_mark(mark)
         with self._lock:
             self._require_room(records)
@@ -328,8 +321,7 @@ class Collector(Shown):
 
     def merge(self, other: Collector) -> None:
         """Add the counts of another collector of the same plan and tables; the mark stays."""
-        if not isinstance(other, Collector):
-            raise RefusedType("other", "be a Collector", type(other).__name__)
+        checks.of_type("other", "be a Collector", other, Collector)
         mine, theirs = self._plan.digest, other._plan.digest
         if mine != theirs:
             raise Refused("other", f"be a collector of plan {mine[:12]}", f"plan {theirs[:12]}")
@@ -501,8 +493,7 @@ def _check_mark(given: object, *, needed: bool = False) -> None:
 def _columns(given: object) -> tuple[str, ...]:
     if isinstance(given, str):
         return (given,)
-    must = "hold columns, or lists of columns"
-    listed = checks.items("tables", must, given, unordered=True)
+    listed = checks.items("tables", "hold columns, or lists of columns", given, unordered=True)
     return tuple(named("tables", each) for each in listed)
 
 

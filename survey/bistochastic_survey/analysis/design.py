@@ -71,9 +71,8 @@ class Design(Shown):
     @classmethod
     def _of(cls, given: object, plan: Plan | None = None) -> Design:
         """Read ``design``, none of whose columns the plan may protect."""
-        if given is not None and not isinstance(given, Design):
-            raise RefusedType("design", "be a Design", type(given).__name__)
-        design = Design() if given is None else given
+        given = Design() if given is None else given
+        design: Design = checks.of_type("design", "be a Design", given, Design)
         for name, column in design._named if plan is not None else ():
             assert plan is not None
             refuse_undecided(name, plan, column)
@@ -113,5 +112,4 @@ class Design(Shown):
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """All columns that are named."""
         return tuple(column for _, column in self._named)

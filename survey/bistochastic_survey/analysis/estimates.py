@@ -1,7 +1,5 @@
 """``release.estimate``: a labelled table of the original from a protected one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,35 +8,16 @@ from typing import Any, cast
 import numpy as np
 
 from bistochastic import Channel, Matrix, identity, kron, structure
+from bistochastic import estimate as estimation
 from bistochastic.errors import Refused
-from bistochastic.estimate import (
-    METHODS,
-    POPULATIONS,
-    Axis,
-    Estimate,
-    Factor,
-    Linear,
-    Map,
-    Patience,
-    Sample,
-    Tallies,
-    fit_shares,
-    of_counts,
-    of_linear,
-)
 from bistochastic_survey import checks
+from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.collector import Counts, read_data
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import (
-    CodedAxis,
-    Reported,
-    noise_notes,
-    tally,
-)
 from bistochastic_survey.analysis.request import Question, ask_table, part
 from bistochastic_survey.checks import Array
+from bistochastic_survey.files.tables import Source
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.table.frames import Batched
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
 
@@ -54,10 +33,10 @@ def estimate(
     progress: object = None,
     gap: object = None,
     seconds: object = None,
-) -> Estimate:
+) -> estimation.Estimate:
     """See :meth:`bistochastic_survey.Release.estimate`."""
-    how = checks.one_of("method", method, METHODS)
-    asked = Patience.of(how, progress, gap, seconds)
+    how = checks.one_of("method", method, estimation.METHODS)
+    asked = estimation.Patience.of(how, progress, gap, seconds)
     drawn = Design._of(design, release.plan)
     who = people(population, drawn)
     with asked.watched() as patience:
@@ -65,18 +44,18 @@ def estimate(
         coded, tallies, unanswered, notes = _read(question, release.data, drawn)
         back, axes = way_back(question, coded)
         estimated = of_tallies(question, back, axes, tallies, how, who, patience)
-    notes = (*notes, *noise_notes(release, question, drawn))
+    notes = (*notes, *protected_table.noise_notes(release, question, drawn))
     if unanswered:
         plural = "s" * (unanswered > 1)
         notes = (f"{unanswered:,} record{plural} without an answer left out", *notes)
     return replace(estimated, notes=tuple(dict.fromkeys((*estimated.notes, *notes))))
 
 
-def _read(question: Question, data: Any, design: Design) -> Reported:
+def _read(question: Question, data: Any, design: Design) -> protected_table.Reported:
     """Count the reported values of a table, of an open file, or of a collector."""
     # Errors of strata, clusters and replicates need whole columns, which are then held.
-    if isinstance(data, Batched) and not (design._is_drawn or question.units):
-        return tally(question, data, design)
+    if isinstance(data, Source) and not (design._is_drawn or question.units):
+        return protected_table.tally(question, data, design)
     sheet = read_data(data, question, design)
     unanswered = sheet.unanswered
     if isinstance(data, Counts):
@@ -87,30 +66,32 @@ def _read(question: Question, data: Any, design: Design) -> Reported:
 
 def people(population: object, design: Design) -> str:
     """Return the population: with a design, the people that the sample was drawn from."""
-    who = checks.one_of("population", population, POPULATIONS)
+    who = checks.one_of("population", population, estimation.POPULATIONS)
     if who == "fixed" and design._is_drawn:
         must = "be sampled if strata, cluster, replicates or fpc are given"
         raise Refused("population", must, "fixed")
     return who
 
 
-def refuse_fixed(who: str, sample: Sample) -> None:
+def refuse_fixed(who: str, sample: estimation.Sample) -> None:
     """Raise an error for a fixed population whose records share noise: no error is known for it."""
     if who == "fixed" and sample.clustered:
         raise Refused("population", "be sampled for columns that are drawn by unit", "fixed")
 
 
-def way_back(question: Question, given: Sequence[CodedAxis]) -> tuple[Map, tuple[Axis, ...]]:
+def way_back(
+    question: Question, given: Sequence[protected_table.CodedAxis]
+) -> tuple[estimation.Map, tuple[estimation.Axis, ...]]:
     """Make the map from reported tables to the requested one, and its columns."""
     where_is = {axis.name: i for i, axis in enumerate(given)}
-    factors: list[Factor] = []
+    factors: list[estimation.Factor] = []
     names: list[str] = []
     levels: list[tuple[object, ...]] = []
     clear = len(given) - len(question.coded)
     for i, axis in enumerate(given[:clear]):
         # A column that only chooses matrices: its groups are added up.
         asked, ones = axis.name in question.columns, np.ones((1, axis.size))
-        factors.append(Factor(i) if asked else Factor(i, (ones,), ones))
+        factors.append(estimation.Factor(i) if asked else estimation.Factor(i, (ones,), ones))
         names.append(axis.name if asked else "")
         levels.append(axis.values or () if asked else (None,))
     for i, attribute in enumerate(question.coded, clear):
@@ -123,28 +104,28 @@ def way_back(question: Question, given: Sequence[CodedAxis]) -> tuple[Map, tuple
     order = [places[column] for column in question.columns]
     order += [i for i, name in enumerate(names) if not name]
     sizes = tuple(max(1, len(each)) for each in levels)
-    axes = tuple(Axis(column, levels[places[column]]) for column in question.columns)
+    axes = tuple(estimation.Axis(column, levels[places[column]]) for column in question.columns)
     shape = tuple(axis.size for axis in given)
-    return Map(shape, tuple(factors), sizes, tuple(order)), axes
+    return estimation.Map(shape, tuple(factors), sizes, tuple(order)), axes
 
 
 def of_tallies(
     question: Question,
-    back: Map,
-    axes: tuple[Axis, ...],
-    tallies: Tallies,
+    back: estimation.Map,
+    axes: tuple[estimation.Axis, ...],
+    tallies: estimation.Tallies,
     how: str,
     who: str,
-    patience: Patience,
-) -> Estimate:
+    patience: estimation.Patience,
+) -> estimation.Estimate:
     """Estimate from counts: by one matrix if there is one, else cell by cell."""
     refuse_fixed(who, tallies.sample)
     whole = all(factor.back is None for factor in back.factors)
     in_order = back.order == tuple(range(len(back.order)))
     if whole and in_order and tallies.sample.is_plain:
         matrix = _product(_matrices(question, back, ()))
-        return of_counts(matrix, tallies.whole, how, who, patience, axes=axes)
-    linear = Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
+        return estimation.of_counts(matrix, tallies.whole, how, who, patience, axes=axes)
+    linear = estimation.Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
     fit = None if how == "inverse" else _fit(question, back, tallies, how, patience)
     notes = []
     if not question.is_exact:
@@ -157,10 +138,10 @@ def of_tallies(
         notes.append(f"no standard errors: {tallies.sample.lost}")
     elif linear.silent:
         notes.append(SILENT)
-    return of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=tuple(notes))
+    return estimation.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=tuple(notes))
 
 
-def _matrices(question: Question, back: Map, at: tuple[int, ...]) -> list[Matrix]:
+def _matrices(question: Question, back: estimation.Map, at: tuple[int, ...]) -> list[Matrix]:
     """List the matrix of every axis that stays, inside the groups ``at``, one index per group."""
     groups = list(question.groups)
     clear = len(back.shape) - len(question.coded)
@@ -182,7 +163,11 @@ def _product(matrices: list[Matrix]) -> Matrix:
 
 
 def _fit(
-    question: Question, back: Map, tallies: Tallies, how: str, patience: Patience
+    question: Question,
+    back: estimation.Map,
+    tallies: estimation.Tallies,
+    how: str,
+    patience: estimation.Patience,
 ) -> tuple[Array, float, int]:
     """Estimate by another method: the table of all codes, group by group, then the request."""
     sums = tallies.whole.reshape(back.shape)
@@ -196,7 +181,9 @@ def _fit(
         if not part > 0:
             continue
         matrix = _product(_matrices(question, back, at))
-        shares, left, taken = fit_shares(matrix, here / part, records * part / total, how, patience)
+        shares, left, taken = estimation.fit_shares(
+            matrix, here / part, records * part / total, how, patience
+        )
         every = np.zeros(matrix.size)
         every[structure.true_codes(matrix)] = shares * (part / total)
         found[at] = every.reshape(back.shape[groups:])

@@ -125,20 +125,16 @@ def _codes(sheet: Sheet, question: Question) -> list[tuple[np.ndarray, int]]:
             continue
         column = next(c for c in question.columns if c in attribute.columns)
         if len(attribute.columns) > 1:
-            _refuse_mixed(attribute, column)
+            # A column of a `Joint` is reported by its own true value if all other cells are alike.
+            if attribute.impossible or structure.two_valued(attribute.matrices[0]) is None:
+                must = "be tested with the other columns of its `Joint` alone"
+                raise Refused("columns", must, "a matrix that mixes them", column=column)
             at = attribute.columns.index(column)
             places = np.unravel_index(np.arange(attribute.size), attribute.shape)[at]
             found[column] = places[axis.codes], attribute.shape[at]
         else:
             found[column] = axis.codes.astype(np.int64), attribute.size
     return [found[column] for column in question.columns]
-
-
-def _refuse_mixed(attribute: Coded, column: str) -> None:
-    """A column of a ``Joint`` is reported by its own true value if all other cells are alike."""
-    if attribute.impossible or structure.two_valued(attribute.matrices[0]) is None:
-        must = "be tested with the other columns of its `Joint` alone"
-        raise Refused("columns", must, "a matrix that mixes them", column=column)
 
 
 def _refuse_calibrated(release: Any, sheet: Sheet) -> None:
@@ -175,7 +171,6 @@ def _pooled(table: Array) -> Array:
 
 
 def _pearson(table: Array) -> tuple[float, int]:
-    """Compute Pearson's statistic and its degrees of freedom."""
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
@@ -187,8 +182,7 @@ def _fitted(sheet: Sheet, question: Question, joint: Coded, group: int) -> tuple
     if joint.impossible:
         must = "be independent only if all combinations are possible"
         raise Refused("columns", must, "a `Joint` with impossible ones")
-    counted = np.bincount(sheet.axes[-1].codes, sheet.weighed(), joint.size)
-    counts = np.asarray(counted, np.float64)
+    counts = np.asarray(np.bincount(sheet.axes[-1].codes, sheet.weighed(), joint.size), np.float64)
     matrix = joint.matrices[group if len(joint.matrices) > 1 else 0]
     if len(joint.columns) > 2:
         raise Refused("columns", "be tested in a `Joint` of two columns", len(joint.columns))
@@ -250,8 +244,7 @@ def _weighted(sheet: Sheet, question: Question) -> Independence:
     free = degrees * (int(units.sum()) - len(units))
     value = statistic / trace
     p_value = float(special.fdtrc(degrees, free, value)) if free > 0 else 1.0
-    note = "statistic, degrees and p-value by Rao and Scott, for the design"
-    notes = (*sheet.notes, note)
+    notes = (*sheet.notes, "statistic, degrees and p-value by Rao and Scott, for the design")
     return Independence(names, value * degrees, degrees, p_value, n, None, notes)
 
 

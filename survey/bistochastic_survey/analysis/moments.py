@@ -65,8 +65,7 @@ class _Subgroup:
         given: str = "where",
     ) -> _Subgroup:
         """Read the rows with these columns and those of the conditions, and of others ``also``."""
-        where = {**(also or {}), **domain.where}
-        rows = respond(release, design, name, where, columns)
+        rows = respond(release, design, name, {**(also or {}), **domain.where}, columns)
         return cls(name, rows, who, domain, rows.inside(domain.where, given))
 
     @property
@@ -350,7 +349,6 @@ def _read_design(plan: Plan, population: object, given: object) -> tuple[Design,
 
 
 def _required(plan: Plan, where: object) -> dict[str, tuple[object, ...]]:
-    """Read one or more conditions."""
     found = ask(plan, (), where).where
     if not found:
         raise Refused("where", "hold one or more conditions", "none")
@@ -358,7 +356,6 @@ def _required(plan: Plan, where: object) -> dict[str, tuple[object, ...]]:
 
 
 def _quotient(totals: Array) -> float:
-    """Divide a total by another; NaN if the denominator is not positive."""
     return float(totals[0] / totals[1]) if totals[1] > 0 else math.nan
 
 

@@ -6,19 +6,18 @@ Nothing here protects anybody: there is no plan, no certificate, and no statemen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from bistochastic import Channel, Matrix
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
-from bistochastic_survey.cached import cached
-from bistochastic_survey.plan.attributes import Categorical, Joint, about, every, named
+from bistochastic_survey.plan.attributes import Categorical, Joint, every, named
+from bistochastic_survey.plan.file_labels import PlanFields
 from bistochastic_survey.plan.labels import Label, Labels
 from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.wording import Shown, shown
+from bistochastic_survey.wording import Shown, about, quoted, shown
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,8 +50,7 @@ class Observed(Coded):
         with about([name]):
             checks.one_of("missing", missing, ("raise", "keep"))
             labels = Labels.of("categories", categories)
-            if not isinstance(channel, Channel | Matrix):
-                raise RefusedType("channel", "be a Channel", type(channel).__name__)
+            checks.of_type("channel", "be a Channel", channel, Channel | Matrix)
             law: Any = Channel(channel) if isinstance(channel, Matrix) else channel
             if law.parts or law.size != len(labels):
                 got = "a joint one" if law.parts else f"{law.size}"
@@ -62,29 +60,6 @@ class Observed(Coded):
     def __repr__(self) -> str:
         many = f"{len(self.axes[0])} categories"
         return f"<Observed `{shown(self.columns[0])}`, {many}: known noise, for analysis alone>"
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """What analyses ask of a plan: the columns, and nothing about privacy."""
-
-    attributes: tuple[Any, ...]
-    keep: tuple[str, ...] | Literal["*"]
-    name: ClassVar[str] = "analysis"
-    drop: ClassVar[tuple[str, ...]] = ()
-    undecided: ClassVar[tuple[str, ...]] = ()
-
-    @cached
-    def _coded(self) -> tuple[Coded, ...]:
-        return tuple(each for each in self.attributes if not each.whole_column)
-
-    @cached
-    def _numeric(self) -> tuple[Numeric, ...]:
-        return tuple(each for each in self.attributes if each.whole_column)
-
-    @cached
-    def _protected(self) -> frozenset[str]:
-        return frozenset(column for each in self.attributes for column in each.columns)
 
 
 def _same(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
@@ -121,19 +96,19 @@ class Analysis(Shown):
             raise RefusedType("data", "be a table: release.data of a release", "a Release")
         listed = checks.items("columns", "be a list of Observed and attributes", columns)
         for each in listed:
-            if not isinstance(each, Observed | Categorical | Joint | Numeric):
-                must = "hold Observed, and attributes of a plan"
-                raise RefusedType("columns", must, type(each).__name__)
+            must = "hold Observed, and attributes of a plan"
+            checks.of_type("columns", must, each, Observed | Categorical | Joint | Numeric)
         names = [column for each in listed for column in each.columns]
         if len(set(names)) < len(names) or not names:
             got = "none" if not names else "one twice"
             raise Refused("columns", "hold one or more, each once", got)
         self.data = data
-        self.plan: Any = _Columns(tuple(listed), every("keep", keep))
+        # What analyses ask of a plan: the columns, and nothing about privacy.
+        self.plan: Any = PlanFields(tuple(listed), "analysis", every("keep", keep), ())
         self._certificate = None
 
     def __repr__(self) -> str:
-        names = ", ".join(f"`{shown(column)}`" for column in sorted(self.plan._protected))
+        names = quoted(sorted(self.plan._protected))
         return f"<Analysis of {names}: known noise, without a certificate>"
 
     estimate = _same(Release.estimate)

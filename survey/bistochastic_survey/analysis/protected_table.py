@@ -1,7 +1,5 @@
 """``Sheet``: the columns of a protected table that a question needs, as codes, and counted."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +14,12 @@ from bistochastic.estimate import Sample, Stage, Tallies, wrong_weight
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.request import Question, absent, refuse_absent
 from bistochastic_survey.checks import Array
+from bistochastic_survey.files.tables import Source
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.release import columns as coding
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.arrays import combinations, narrow
-from bistochastic_survey.table.frames import Batched, Codes, Mask, Table, WrongType, opened
+from bistochastic_survey.table.frames import Codes, Mask, Table, WrongType, opened
 from bistochastic_survey.wording import meant, prefix, shown
 
 Places = NDArray[np.intp]
@@ -67,11 +66,9 @@ class Sheet:
     known: dict[str, tuple[object, ...]] = field(default_factory=dict)
     """The categories of unprotected columns: those that occur, and those that are declared."""
     notes: tuple[str, ...] = ()
-    """Notes on the clusters."""
     lost: str = ""
     """The reason why standard errors are unknown, if they are."""
     fraction: Array | None = None
-    """The sampled fraction for every row."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -175,7 +172,6 @@ class Sheet:
 
 
 def _inside(values: Array, inside: Mask | None) -> Array:
-    """Return the numbers of all rows, 0 outside of the subgroup."""
     return values if inside is None else np.where(inside, values, 0.0)
 
 
@@ -232,10 +228,7 @@ def sheet_of(
         require(table, what, column)
     axes: list[CodedAxis] = []
     for name, labels in question.groups.items():
-        codes, missing = coding.read_codes(table, name, labels, first)
-        if missing is not None:
-            must, at = "not be missing, as it chooses the matrix", first + int(np.argmax(missing))
-            raise Refused("", must, f"one in row {at}", column=name, row=at)
+        codes = coding.read_groups(table, name, labels, first)
         axes.append(CodedAxis(name, labels.values, len(labels), codes))
     conditions, asked = question.clear_where, set(question.clear) - set(question.groups)
     known: dict[str, tuple[object, ...]] = {}
@@ -423,10 +416,10 @@ def _groups(table: Table, name: str, column: str, first: int) -> NDArray[np.intp
 
 def gathered(frame: Any, question: Question, more: Iterable[str]) -> Any:
     """Read the columns of a question, and ``more``, of an open file; other tables are whole."""
-    return frame.table(_needed(question, more, frame)) if isinstance(frame, Batched) else frame
+    return frame.table(_needed(question, more, frame)) if isinstance(frame, Source) else frame
 
 
-def _needed(question: Question, more: Iterable[str], source: Batched) -> list[str]:
+def _needed(question: Question, more: Iterable[str], source: Source) -> list[str]:
     """List what has to be read; columns of units may be missing."""
     names = source.schema.names
     needed = dict.fromkeys([*question.needed, *more])
@@ -436,7 +429,7 @@ def _needed(question: Question, more: Iterable[str], source: Batched) -> list[st
     return [*needed, *(unit for unit in question.units if unit in names and unit not in needed)]
 
 
-def tally(question: Question, source: Batched, design: Design) -> Reported:
+def tally(question: Question, source: Source, design: Design) -> Reported:
     """Count an open file: the same as all of it at once, but rows are not held."""
     rows = records = unanswered = 0
     axes: tuple[CodedAxis, ...] = ()
@@ -450,10 +443,11 @@ def tally(question: Question, source: Batched, design: Design) -> Reported:
         unanswered, axes = unanswered + sheet.unanswered, sheet.axes
         sample = sheet.tallies().sample
         known: list[Sequence[Any]] = [
-            # Declared categories stay in their order; the others are found batch by batch.
+            # Declared categories stay in their order; the others are found batch by batch, and are
+            # sorted as in a table that is read at once: missing comes last, and true is not 1.
             range(axis.size)
             if axis.values is None or axis.name in question.groups
-            else [_rank(value) for value in axis.values]
+            else [(value is None, type(value).__name__, value) for value in axis.values]
             for axis in axes
         ]
         table = np.stack([sample.sums, sample.squares]).reshape(2, *sheet.shape)
@@ -479,8 +473,7 @@ def tally(question: Question, source: Batched, design: Design) -> Reported:
         for axis, each in zip(axes, known, strict=True)
     ]
     units = rows if weighted else records
-    tallies = Tallies.counted(records, sums, squares, units, weighted=weighted)
-    return whole, tallies, unanswered, ()
+    return whole, Tallies.counted(records, sums, squares, units, weighted=weighted), unanswered, ()
 
 
 def _merged(counted: list[_Counted]) -> _Counted:
@@ -497,8 +490,3 @@ def _merged(counted: list[_Counted]) -> _Counted:
         places = [[order[level] for level in mine] for order, mine in zip(orders, own, strict=True)]
         total[np.ix_([0, 1], *places)] += table
     return known, total
-
-
-def _rank(value: object) -> tuple[bool, str, object]:
-    """Sort as in a table that is read at once: missing comes last, and true is not 1."""
-    return value is None, type(value).__name__, value

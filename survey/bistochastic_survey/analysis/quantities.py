@@ -63,14 +63,11 @@ class Quantity(Shown):
         return min(max(low, least), most), max(min(high, most), least)
 
     def _bounds(self, alpha: float) -> tuple[float, float]:
-        if self.ends is not None:
-            return self._counted(alpha, *self.ends)
-        if not math.isfinite(self.standard_error) or self.degrees < 1:
-            return -math.inf, math.inf
-        away = student(alpha, self.degrees) * self.standard_error
-        return self.value - away, self.value + away
-
-    def _counted(self, alpha: float, *ends: float) -> tuple[float, float]:
+        if self.ends is None:
+            if not math.isfinite(self.standard_error) or self.degrees < 1:
+                return -math.inf, math.inf
+            away = student(alpha, self.degrees) * self.standard_error
+            return self.value - away, self.value + away
         n, fixed = self.records, self.population == "fixed"
         share = self.value / n
         spread = 0.0 if n == 1 else self.standard_error**2 / n
@@ -78,7 +75,7 @@ class Quantity(Shown):
             spread = max(0.0, spread + share * (1 - share))
         else:
             spread *= (n - 1) / n
-        centre, around, least, most = (np.array([x]) for x in (share, spread, *ends))
+        centre, around, least, most = (np.array([x]) for x in (share, spread, *self.ends))
         low, high = mean_bounds(centre, around, (least, most), n, alpha, fixed=fixed)
         return n * float(low[0]), n * float(high[0])
 

@@ -4,8 +4,6 @@ All of it is checked against the plan before any data are read. Categories of a 
 messages may name them; values of the data are not.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,10 +18,10 @@ from bistochastic.errors import Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate import Factor
 from bistochastic_survey import checks
 from bistochastic_survey.checks import Array
-from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
+from bistochastic_survey.plan.attributes import Categorical, Joint, named
 from bistochastic_survey.plan.labels import Labels, key
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import about, shown
 
 Coded = Categorical | Joint
 
@@ -121,8 +119,7 @@ def _check_known(name: str, plan: Plan, column: str) -> None:
     known = "*" if isinstance(plan, Plan) or plan.keep == "*" else {*plan._protected, *plan.keep}
     if known != "*" and column not in known:
         # An observed column that was forgotten would be taken for true.
-        must = "name observed columns, or those of keep="
-        raise Refused(name, must, f"`{shown(column)}`")
+        raise Refused(name, "name observed columns, or those of keep=", f"`{shown(column)}`")
     if column in plan.drop:
         raise Refused(name, "name columns of the plan", f"`{shown(column)}`, which it drops")
     if column in [each.column for each in plan._numeric]:
@@ -130,13 +127,12 @@ def _check_known(name: str, plan: Plan, column: str) -> None:
         raise Refused(name, must, f"`{shown(column)}`, which holds permuted numbers")
 
 
-def _conditions(plan: Plan, where: object, name: str) -> dict[str, tuple[object, ...]]:
+def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[object, ...]]:
     """Read the categories of each column: declared ones as in the plan, others as in Python."""
     if where is None:
         return {}
     must = "be a dict from columns to lists of their categories"
-    if not isinstance(where, Mapping):
-        raise RefusedType(name, must, type(where).__name__)
+    checks.of_type(name, must, where, Mapping)
     groups = Question(plan, tuple(plan._protected)).groups
     labels = {column: (values, False) for column, values in groups.items()}
     for each in plan._coded:

@@ -20,26 +20,11 @@ from bistochastic import structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample
 from bistochastic_survey import checks
+from bistochastic_survey.analysis import protected_table, request
 from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import (
-    Sheet,
-    gathered,
-    noise_notes,
-    read_numbers,
-    require,
-)
-from bistochastic_survey.analysis.request import (
-    Coded,
-    Question,
-    absent,
-    allowed,
-    digits,
-    levels_of,
-    pseudo,
-    refuse_absent,
-    refuse_undecided,
-)
+from bistochastic_survey.analysis.protected_table import Sheet
+from bistochastic_survey.analysis.request import Coded, Question
 from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.plan.numeric import Binned, Numeric
@@ -95,7 +80,7 @@ class Responses:
             if attribute is None:
                 found = found * self._moved_back(name, scores[codes])
                 continue
-            tables = pseudo(attribute, scores[None], self.what)
+            tables = request.pseudo(attribute, scores[None], self.what)
             if attribute.groups is None:
                 found = found * tables[0][0][codes]
             else:
@@ -126,7 +111,11 @@ class Responses:
         least = most = 1.0
         for name, scores in function.scores.items():
             attribute = self.attribute(name)
-            tables = (scores,) if attribute is None else pseudo(attribute, scores[None], self.what)
+            tables = (
+                (scores,)
+                if attribute is None
+                else request.pseudo(attribute, scores[None], self.what)
+            )
             ends = np.min(tables), np.max(tables)
             corners = [float(x * y) for x in (least, most) for y in ends]
             least, most = min(corners), max(corners)
@@ -138,12 +127,14 @@ class Responses:
         for attribute in self.question.coded:
             own = {k: v for k, v in where.items() if k in attribute.columns}
             if own:
-                found = found * Function({_axis(attribute): allowed(attribute, own).astype(float)})
+                found = found * Function(
+                    {_axis(attribute): request.allowed(attribute, own).astype(float)}
+                )
         for column, wanted in where.items():
             values = self.axes.get(column)
             if values is not None:
                 if column in self.known:
-                    refuse_absent(name, column, absent(wanted, self.known[column]))
+                    request.refuse_absent(name, column, request.absent(wanted, self.known[column]))
                 keys = {key(level) for level in wanted}
                 met = [float(key(value) in keys) for value in values]
                 found = found * Function({column: np.array(met or [0.0])})
@@ -153,7 +144,7 @@ class Responses:
         """Return the scores of a column of categories, or the numbers of another."""
         for attribute in self.question.coded:
             if name in attribute.columns:
-                place = digits(attribute)[attribute.columns.index(name)]
+                place = request.digits(attribute)[attribute.columns.index(name)]
                 return Function({_axis(attribute): score_row(attribute, name, given)[place]})
         if given is not None:
             must = "be given only for columns of categories"
@@ -232,7 +223,7 @@ def represented(attribute: Coded | None, scores: object = None) -> tuple[str, ..
 
 def score_row(attribute: Coded, name: str, given: Any) -> Array:
     """Return a number for each category of a column: as given, or the categories themselves."""
-    levels = levels_of(attribute, name)
+    levels = request.levels_of(attribute, name)
     must = f"hold a number for each of {len(levels)} categories"
     if given is None and isinstance(attribute, Binned) and None not in levels:
         if attribute.representatives is not None:
@@ -298,7 +289,7 @@ def read_responses(
     """
     plan, frame = release.plan, release.data
     within = [a.within for a in plan._numeric if a.column in numbers and a.within is not None]
-    frame = gathered(frame, question, (*numbers, *within, *design._columns))
+    frame = protected_table.gathered(frame, question, (*numbers, *within, *design._columns))
     sheet = read_data(frame, question, design)
     if sheet.lost:
         raise ValueError(sheet.lost)
@@ -307,14 +298,13 @@ def read_responses(
     values = {name: numbers_of(plan, table, name) for name in numbers}
     sample, codes = rows_of(sheet, together=not values)
     named = {axis.name: axis.values for axis in sheet.axes}
-    shared = (*sheet.notes, *noise_notes(release, question, design))
+    shared = (*sheet.notes, *protected_table.noise_notes(release, question, design))
     return Responses(
         question, sample, named, codes, values, sheet.unanswered, what, sheet.known, shared, table
     )
 
 
 def _completed(sheet: Sheet) -> Sheet:
-    """Leave out rows with a missing unprotected value, and count them as unanswered."""
     inside = np.ones(sheet.rows, bool) if sheet.inside is None else sheet.inside.copy()
     before = int(inside.sum())
     for axis in sheet.axes:
@@ -330,13 +320,13 @@ def _completed(sheet: Sheet) -> Sheet:
 
 def numbers_of(plan: Plan, table: Any, name: str) -> Array:
     """Return the numbers of a column, permuted or unprotected; none missing or infinite."""
-    refuse_undecided("columns", plan, name)
-    require(table, "frame", name)
+    request.refuse_undecided("columns", plan, name)
+    protected_table.require(table, "frame", name)
     attribute = numeric(plan, name)
     if attribute is not None:
         return np.asarray(attribute._read(table).values, dtype=np.float64)
     must = "hold finite numbers, none missing"
-    values, missing = read_numbers(table, "", must, name)
+    values, missing = protected_table.read_numbers(table, "", must, name)
     found = np.asarray(values, dtype=np.float64)
     if missing is not None or not np.isfinite(found).all():
         at = int(np.argmax(missing if missing is not None else ~np.isfinite(found)))

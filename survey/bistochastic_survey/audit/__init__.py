@@ -79,6 +79,3 @@ def audit(
     matching = {"id_column": id_column, "pseudonym": pseudonym, "key": key, "shuffled": shuffled}
     asked = {"knows": knows, "wants": wants, "also": also}
     return attack(original, release, matching, asked, confidence, targets, seed, progress)
-
-
-__all__ = ["audit"]

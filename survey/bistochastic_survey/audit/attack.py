@@ -1,7 +1,5 @@
 """All attacks on one release, one after the other."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,13 +46,12 @@ MANY = 20
 
 
 def attack(
-    original: object, release: object, matching: Mapping[str, object],
+    original: object, release: Release[Any], matching: Mapping[str, object],
     asked: Mapping[str, object], confidence: object, targets: object, seed: object,
     progress: object,
 ) -> Audit:  # fmt: skip
     """See :func:`bistochastic_survey.audit`."""
-    if not isinstance(release, Release):
-        raise RefusedType("release", "be a Release", type(release).__name__)
+    checks.of_type("release", "be a Release", release, Release)
     plan = release.plan
     plan._refuse_undecided()
     level = between("confidence", confidence)
@@ -141,8 +138,7 @@ def _others(
         raise Refused("also", "come with rows that can be paired", "shuffled rows")
     for each in also:
         wave, release = each if isinstance(each, tuple) and len(each) == 2 else (original, each)
-        if not isinstance(release, Release):
-            raise RefusedType("also", "hold releases", type(release).__name__)
+        checks.of_type("also", "hold releases", release, Release)
         paired = pair_rows(wave, release, **{**matching, "shuffled": None})
         if paired.how == "nothing":
             raise Refused("also", "hold rows that can be paired", "shuffled rows")
@@ -164,7 +160,9 @@ def _pooled(
                 if evidence.rows / MANY < c.size < evidence.rows}  # fmt: skip
     pairs = evidence.pairs
     people = pairs.people
-    if people is not None and pairs.shows_people and int(people.max()) < evidence.rows - 1:
+    # Whether a reader of the release sees which rows are of one person.
+    shown = {pairs.id_column, pairs.pseudonym}.intersection(pairs.released.names)
+    if people is not None and shown and int(people.max()) < evidence.rows - 1:
         name = str(pairs.id_column if pairs.how != "pseudonym" else pairs.pseudonym)
         grouping.setdefault(name, people)
     found = []
@@ -204,13 +202,11 @@ def _between(
         codes: dict[str, tuple[Codes, Codes]] = {}
         for one in evidence.channels:
             two = then.get(one.columns)
-            if (
-                two is not None
-                and one.attribute._has_numbers
-                and (one.attribute.axes == two.attribute.axes)
-            ):
+            if two is None:
+                continue
+            if one.attribute._has_numbers and one.attribute.axes == two.attribute.axes:
                 codes[one.columns[0]] = _seen(one), _seen(two)
-            elif two is not None:
+            else:
                 tables = evidence.pairs.released, other.pairs.released
                 codes |= {column: same_codes(*tables, column)[:2] for column in one.columns}
         found = linkage.between([*codes.values()], (mine, theirs), targets, tuple(codes), level)
@@ -230,7 +226,6 @@ def _people_of(releases: list[Evidence]) -> tuple[list[Codes], bool]:
 
 
 def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:
-    """The rows that are traced: all, or a random sample."""
     wanted = (rows if rows <= EVERYONE else SAMPLED) if many is None else min(many, rows)
     if wanted == rows:
         return np.arange(rows)

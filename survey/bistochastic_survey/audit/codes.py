@@ -4,8 +4,6 @@ All arrays are in the order of the release. The attacker knows the law and how c
 A prediction is the mean of an attack's success over some new draws of the noise, never stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -263,7 +261,6 @@ def _clear(pairs: Pairs, name: str) -> Clear:
 
 
 def _read_seen(name: str, codes: Codes, values: list[object]) -> Clear:
-    """An unprotected column from its codes and the value of each."""
     numbers = None
     kinds = {type(value) for value in values}
     if kinds and (kinds <= {int, float} or kinds == {str}):

@@ -1,14 +1,12 @@
 """Findings as data: every attack that succeeds, the worst first, with a fix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from bistochastic_survey.audit.linkage import OTHER_RELEASE
 from bistochastic_survey.audit.results import Audit, Finding, Linkage, Rate
 from bistochastic_survey.audit.sentences import percent
 from bistochastic_survey.audit.unprotected import ALL
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import quoted, shown
 
 # A gain below this is not worth a sentence.
 _GAIN = 0.05
@@ -49,10 +47,6 @@ def findings(audit: Audit, least: float = _GAIN) -> tuple[Finding, ...]:
     return tuple(best.values())
 
 
-def _names(columns: Iterable[str]) -> str:
-    return ", ".join(f"`{shown(column)}`" for column in columns)
-
-
 def _tells(rate: Rate, least: float) -> bool:
     return rate.low > rate.chance and rate.gain >= least
 
@@ -70,7 +64,7 @@ def _plan(audit: Audit) -> Iterator[Finding]:
         yield Finding("unforeseen", (sentence.split("`")[1],), sentence, 1.0, 0.0, None, fix)
     for guess in audit.guesses:
         if guess.rate.agrees is False:
-            tried = f"Guesses of {_names(guess.columns)} are not as often right as the matrix says"
+            tried = f"Guesses of {quoted(guess.columns)} are not as often right as the matrix says"
             fix = "check that plan and files belong together"
             yield _of("mismatch", guess.columns, tried, guess.rate, fix)
 
@@ -89,10 +83,10 @@ def _people(audit: Audit, least: float) -> Iterator[Finding]:
             tried = "An attacker who knows everyone's true values re-identifies records"
             protected = worst.attack == "protected columns"
             how = "raise beta of" if protected else "protect, coarsen or drop"
-            fix = f"{how} {_names(worst.causes)}" if worst.causes or protected else "raise beta"
+            fix = f"{how} {quoted(worst.causes)}" if worst.causes or protected else "raise beta"
             yield _of("linkage", worst.columns, tried, worst.first, fix, worst.attack)
     for scenario in audit.scenarios:
-        known = _names(scenario.knowledge) or "only that the person is in the release"
+        known = quoted(scenario.knowledge) or "only that the person is in the release"
         who = f"An intruder who knows {known} of a person"
         if _tells(scenario.first, least):
             fix = _protect(audit, scenario.knows)
@@ -106,12 +100,11 @@ def _people(audit: Audit, least: float) -> Iterator[Finding]:
 
 
 def _protect(audit: Audit, columns: Iterable[str]) -> str:
-    """Raise the beta of protected columns, and protect the others."""
     protected = {column for guess in audit.guesses for column in guess.columns}
     more = [column for column in columns if column in protected]
     less = [column for column in columns if column not in protected]
-    parts = [f"raise beta of {_names(more)}"] * bool(more)
-    parts += [f"protect, coarsen or drop {_names(less)}"] * bool(less)
+    parts = [f"raise beta of {quoted(more)}"] * bool(more)
+    parts += [f"protect, coarsen or drop {quoted(less)}"] * bool(less)
     return ", or ".join(parts) or "raise beta"
 
 
@@ -162,7 +155,7 @@ def _order(audit: Audit) -> Iterator[Finding]:
     far = max(abs(near.observed - near.expected) for near in telling)
     chance = next(n.expected for n in telling if abs(n.observed - n.expected) == far)
     found = min(1.0, chance + far)
-    tried = f"The order of the rows reveals {_names(columns)}"
+    tried = f"The order of the rows reveals {quoted(columns)}"
     fix = "shuffle the rows, and drop unprotected columns that keep the order"
     note = "neighbouring rows, by whether their values are the same"
     yield Finding("order", columns, tried, found, chance, None, fix, note)
@@ -171,6 +164,6 @@ def _order(audit: Audit) -> Iterator[Finding]:
 def _guesses(audit: Audit, least: float) -> Iterator[Finding]:
     for guess in audit.guesses:
         if _tells(guess.rate, least):
-            tried = f"An attacker who sees a reported value guesses {_names(guess.columns)}"
-            fix = f"raise beta of {_names(guess.columns)}"
+            tried = f"An attacker who sees a reported value guesses {quoted(guess.columns)}"
+            fix = f"raise beta of {quoted(guess.columns)}"
             yield _of("guess", guess.columns, tried, guess.rate, fix)

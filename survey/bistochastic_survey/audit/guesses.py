@@ -8,8 +8,6 @@ reports of that largest number. If several are largest, the guess is one of them
 Rates have intervals, and say how far from a prediction chance may take them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import lru_cache

@@ -13,8 +13,6 @@ A product over very many columns may be smaller than any double, so logarithms a
 candidates with the same truths count together. Numbers are also traced by their distance alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

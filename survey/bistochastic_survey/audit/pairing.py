@@ -4,8 +4,6 @@ Rows are matched by their order, by an id, by a pseudonym, or, if they were shuf
 columns that together are unique. The match is never stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -51,12 +49,6 @@ class Pairs:
     def moved(self, values: NDArray[T]) -> NDArray[T]:
         """Something of the original's rows, in the order of the release."""
         return values if self.places is None else values[self.places]
-
-    @property
-    def shows_people(self) -> bool:
-        """Whether a reader of the release sees which rows are of one person."""
-        names = self.released.names
-        return self.id_column in names or self.pseudonym in names
 
 
 def pair_rows(

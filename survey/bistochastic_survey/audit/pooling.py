@@ -12,8 +12,6 @@ with ``q(y) = sum_u pi_u p(y | u)``.
 Noise that is shared counts once. ``a`` is estimated from the original, by the pairs that agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

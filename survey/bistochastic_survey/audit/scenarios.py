@@ -11,8 +11,6 @@ value ``w`` in proportion to ``pi_w`` times the sum over rows of this number tim
 ``p(y_j | w) / q(y_j)``; if it is unprotected, to the sum over the rows that show ``w``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -84,7 +82,6 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
 
 
 def _known(name: str, given: object, evidence: Evidence) -> list[str]:
-    """Read names of columns that an intruder may know or want."""
     found = list_names(name, given)
     for column in found:
         if column not in _columns(evidence):
@@ -158,8 +155,7 @@ class Search:
             found = view.shares
             for column in self._asked.knows:
                 if column in places:
-                    truth = places[column][view.truths[target]]
-                    found = found * (places[column] == truth)
+                    found = found * (places[column] == places[column][view.truths[target]])
             self._weights[key] = found
         return self._weights[key]
 

@@ -1,7 +1,5 @@
 """An audit in sentences and tables: for a terminal, as a page of its own, and for notebooks."""
 
-from __future__ import annotations
-
 import textwrap
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -70,7 +68,6 @@ def _format_prediction(rate: Rate) -> str:
 
 @cache
 def _about() -> dict[str, dict[str, Any]]:
-    """Read what is said of each attack, in order."""
     return tomllib.loads(Path(__file__).with_name("sections.toml").read_text(encoding="utf-8"))
 
 
@@ -93,7 +90,6 @@ def _section(
 
 
 def _worst(rates: Iterable[tuple[str, Rate]]) -> list[Bar]:
-    """Draw the worst rates."""
     some = sorted(rates, key=lambda each: -each[1].gain)[:_SHOWN]
     return [(label, rate.observed, rate.low, rate.high) for label, rate in some]
 
@@ -205,15 +201,6 @@ def _finding_tables(audit: Audit) -> list[Table]:
     ]  # fmt: skip
 
 
-def finding_lines(audit: Audit) -> list[str]:
-    """The findings below each other by risk, the worst of them if they are many."""
-    lines: list[str] = []
-    for heading, found in grouped(audit):
-        lines += [heading, *(f"  {i}. {each}" for i, each in found)]
-    more = len(audit.findings) - FINDINGS
-    return [*lines, f"  {more:,} smaller findings are in audit.findings"] if more > 0 else lines
-
-
 def lead(audit: Audit) -> str:
     """Say what was done, in a sentence."""
     how = {"order": "their order", "id": "an id", "pseudonym": "a pseudonym",
@@ -230,7 +217,10 @@ def lead(audit: Audit) -> str:
 def text(audit: Audit) -> str:
     """For a terminal."""
     lines = [f"Audit: {NOT_FOR_RELEASE}", "", lead(audit), ""]
-    lines += finding_lines(audit)
+    for heading, found in grouped(audit):
+        lines += [heading, *(f"  {i}. {each}" for i, each in found)]
+    more = len(audit.findings) - FINDINGS
+    lines += [f"  {more:,} smaller findings are in audit.findings"] * (more > 0)
     for each in sections(audit):
         lines += ["", each.title, *textwrap.wrap(each.words, 100)]
         for caption, header, rows, texts in each.tables:
@@ -261,5 +251,4 @@ def filled(template: str, audit: Audit) -> str:
 
 def _picture(section: Section) -> Bars:
     items = [between(*each, percent) for each in section.bars]
-    most = max(0.01, *(high for *_, high in items))
-    return bars(items, title=section.question, most=most)
+    return bars(items, title=section.question, most=max(0.01, *(high for *_, high in items)))

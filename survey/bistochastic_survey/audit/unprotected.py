@@ -5,8 +5,6 @@ itself is left out, so that entries that nobody shares tell nothing, as they sho
 guess is the commonest value of all.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

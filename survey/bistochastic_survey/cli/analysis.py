@@ -15,23 +15,8 @@ from click import argument, option
 import bistochastic_survey as sv
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
+from bistochastic_survey.cli import inputs
 from bistochastic_survey.cli.group import main, say, say_json
-from bistochastic_survey.cli.inputs import (
-    FILE,
-    columns_named,
-    columns_option,
-    conditions,
-    file_argument,
-    format_option,
-    json_option,
-    open_released,
-    plan_option,
-    read_key,
-    read_own,
-    reads_csv,
-    show,
-    takes_survey,
-)
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import steps
 from bistochastic_survey.wording import shown
@@ -39,7 +24,6 @@ from bistochastic_survey.wording import shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bistochastic_survey import Certificate
     from bistochastic_survey.files.tables import Source
 
 # A decimal number, as it is typed for a column of such.
@@ -47,9 +31,9 @@ _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 @main.command(short_help="Estimate tables of the original.")
-@file_argument
-@plan_option
-@columns_option(
+@inputs.file_argument
+@inputs.plan_option
+@inputs.columns_option(
     "--by",
     "Columns of the table, e.g. sex,education. Repeatable. Quote a name that has a comma: "
     "'sex,\"a,b\"'.",
@@ -69,11 +53,11 @@ _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
     "--fpc", metavar="COLUMN|NUMBER",
     help="Size of the population, or fraction that was sampled, by stratum.",
 )  # fmt: skip
-@takes_survey
+@inputs.takes_survey
 @option("--method", default="inverse", help="inverse, mle, simplex or shrunk.")
 @option("--population", default="sampled", help="sampled, or fixed if the file is everyone.")
-@format_option
-@reads_csv
+@inputs.format_option
+@inputs.reads_csv
 def estimate(
     file: Path,
     plan: Path | None,
@@ -101,23 +85,22 @@ def estimate(
     bistochastic estimate protected.csv --mean age --weights w --fpc 12000
     bistochastic estimate protected.csv --ratio smokes=yes --where sex=F
     """
-    from bistochastic_survey import Release
     from bistochastic_survey.files.protect import kinds
     from bistochastic_survey.files.tables import said
 
-    law, certificate = read_own(file, plan)
+    law, certificate = inputs.read_own(file, plan)
     chosen = [bool(by), mean is not None, count, bool(ratio)].count(True)
     if chosen != 1:
         must = "be given one of --by, --mean, --count and --ratio"
         raise Refused("estimate", must, chosen or "none")
-    source, design = open_released(file, law, survey, dialect, fpc)
+    source, design = inputs.open_released(file, law, survey, dialect, fpc)
     with closing(source), steps() as tell, said("file"):
         tell("estimating", None)
-        release: Release[Any] = Release(source, certificate or law)
+        release: sv.Release[Any] = sv.Release(source, certificate or law)
         declared = kinds(law, released=True)
         names = [*source.schema.names, *declared]
-        columns = columns_named("by", by, names)
-        typed = conditions(where, names), conditions(ratio, names)
+        columns = inputs.columns_named("by", by, names)
+        typed = inputs.conditions(where, names), inputs.conditions(ratio, names)
         # An unprotected column of a CSV file is numeric if all its cells are numbers.
         about = {*columns, mean, *typed[0], *typed[1]}
         source.decide([name for name in source.schema.names if name in about])
@@ -128,7 +111,7 @@ def estimate(
             total = found.records if found.total is None else found.total
             facts = {name: getattr(found, name) for name in ("method", "population", "records")}
             facts |= {"total": total, "gap": found.gap, "notes": list(found.notes)}
-            show(format, found.to_text, found.to_columns, facts)
+            inputs.show(format, found.to_text, found.to_columns, facts)
             return
         if mean is not None:
             number = release.mean(mean, where=met or None, **drawn)
@@ -140,7 +123,7 @@ def estimate(
     cells = {"name": number.name, "value": number.value,
              "standard_error": number.standard_error, "low": low, "high": high}  # fmt: skip
     facts = {"records": number.records, "notes": list(number.notes)}
-    show(format, number.__str__, lambda: {name: [x] for name, x in cells.items()}, facts)
+    inputs.show(format, number.__str__, lambda: {name: [x] for name, x in cells.items()}, facts)
 
 
 def _levels(
@@ -158,7 +141,6 @@ def _levels(
 
 
 def _level(kind: str | None, typed: str) -> str | float:
-    """Convert a category that was typed to the type of its column."""
     from bistochastic_survey.plan.labels import plain_integer
 
     whole = None if kind in ("text", "floats") else plain_integer(typed)
@@ -171,15 +153,15 @@ def _level(kind: str | None, typed: str) -> str | float:
 
 
 @main.command(short_help="Estimate a regression on the original.")
-@file_argument
-@plan_option
+@inputs.file_argument
+@inputs.plan_option
 @option("--formula", required=True, help="The model, e.g. 'income ~ education + sex'.")
 @option("--model", required=True, help="linear, logistic or multinomial.")
 @option("--method", help="corrected or likelihood.  [default: corrected, but likelihood if "
         "only the outcome is protected]")  # fmt: skip
-@takes_survey
-@format_option
-@reads_csv
+@inputs.takes_survey
+@inputs.format_option
+@inputs.reads_csv
 def regress(
     file: Path,
     plan: Path | None,
@@ -199,17 +181,16 @@ def regress(
     bistochastic regress protected.csv --model logistic \\
         --formula 'smokes ~ sex + age'
     """
-    from bistochastic_survey import Release
     from bistochastic_survey.files.tables import said
 
-    law, certificate = read_own(file, plan)
-    source, design = open_released(file, law, survey, dialect)
+    law, certificate = inputs.read_own(file, plan)
+    source, design = inputs.open_released(file, law, survey, dialect)
     with closing(source), said("file"):
-        release: Release[Any] = Release(source, certificate or law)
+        release: sv.Release[Any] = sv.Release(source, certificate or law)
         found = release.regress(formula, model=model, method=method, design=design)
     said_of_it = ("formula", "model", "method", "outcomes", "records", "notes")
     facts = {name: getattr(found, name) for name in said_of_it}
-    show(format, found.summary, found.to_columns, facts)
+    inputs.show(format, found.summary, found.to_columns, facts)
 
 
 # As many findings as an audit shows.
@@ -217,26 +198,26 @@ _SHOWN = 15
 
 
 @main.command(short_help="Attack your own release.")
-@argument("original", type=FILE)
-@argument("release", type=FILE)
-@plan_option
-@columns_option("--knows", "What an intruder knows of a person, e.g. sex,age=2 for an age within 2 "
-                "years. Repeatable: each is an intruder.")  # fmt: skip
-@columns_option("--wants", "Columns that the intruder guesses.  [default: all unknown ones]")
-@option("--also", multiple=True, type=FILE, metavar="FILE",
+@argument("original", type=inputs.FILE)
+@argument("release", type=inputs.FILE)
+@inputs.plan_option
+@inputs.columns_option("--knows", "What an intruder knows of a person, e.g. sex,age=2 for an age "
+                       "within 2 years. Repeatable: each is an intruder.")  # fmt: skip
+@inputs.columns_option("--wants", "Columns that the intruder guesses.  [default: all unknown ones]")
+@option("--also", multiple=True, type=inputs.FILE, metavar="FILE",
         help="Another protected file of the same original. Repeatable.")  # fmt: skip
 @option("--fail-above", type=float, metavar="RATE",
               help="Exit with code 1 if an attack beats chance by more than RATE.")  # fmt: skip
 @option("--id-column", metavar="COLUMN", help="Ids that match the rows of both files.")
 @option("--pseudonym", metavar="COLUMN", help="The column with the keyed hash of the id.")
-@option("--key-file", type=FILE, help="The key of the release, to read pseudonyms.")
+@option("--key-file", type=inputs.FILE, help="The key of the release, to read pseudonyms.")
 @option("--confidence", default=0.95, show_default=True, help="Confidence level of all intervals.")
 @option("--targets", type=int, help="Number of rows to trace.  [default: all up to "
               "20,000, else 2,000]")  # fmt: skip
 @option("--seed", default=0, show_default=True, help="Seed that chooses these rows.")
-@option("--out", type=FILE, metavar="PAGE.html", help="Write an HTML page.")
-@json_option
-@reads_csv
+@option("--out", type=inputs.FILE, metavar="PAGE.html", help="Write an HTML page.")
+@inputs.json_option
+@inputs.reads_csv
 def audit(
     original: Path,
     release: Path,
@@ -269,10 +250,10 @@ def audit(
 
     for name, path in {"original": original, "release": release}.items():
         check_file(path, name)
-    made, _ = read_own(release, plan, "release")
+    made, _ = inputs.read_own(release, plan, "release")
     if out is not None:
         checks.html_path("out", out)
-    key = read_key(key_file)
+    key = inputs.read_key(key_file)
     with steps() as progress:
         progress("reading", 0.0)
         # Ids are strings, as in `protect`.
@@ -294,10 +275,11 @@ def audit(
         after, *others = (sv.Release(data, about or made)
                           for data, about in ((table, certificate), *more))  # fmt: skip
         progress("reading", 1.0)
+        wanted = inputs.columns_named("wants", wants, names) if wants else None
         found = sv.audit(
             before, after, key=key, progress=lambda x: progress("attacking", x),
-            knows=[_knowledge(each, names) for each in knows] or None,
-            wants=columns_named("wants", wants, names) if wants else None, also=others, **options,
+            knows=[_knowledge(each, names) for each in knows] or None, wants=wanted, also=others,
+            **options,
         )  # fmt: skip
     if out is not None:
         found.report(out)
@@ -322,7 +304,7 @@ def audit(
 def _knowledge(typed: str, names: Sequence[str]) -> dict[str, float]:
     """Read ``sex,age=2`` as columns with the distance that each may be off."""
     found = {}
-    for each in columns_named("knows", [typed], names) if typed else []:
+    for each in inputs.columns_named("knows", [typed], names) if typed else []:
         column, is_rough, far = each.rpartition("=")
         if each in names or not is_rough:
             column, far = each, "0"
@@ -345,8 +327,7 @@ def _texts(path: Path, name: str) -> list[str]:
 
 def _read_released(
     path: Path, types: dict[str, str], dialect: Dialect, texts: list[str]
-) -> tuple[pa.Table, Certificate | None]:
-    """Read the protected table, and its certificate if there is one."""
+) -> tuple[pa.Table, sv.Certificate | None]:
     from bistochastic_survey.files.formats import read_table
     from bistochastic_survey.files.open import find_certificate
 

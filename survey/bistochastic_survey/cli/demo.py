@@ -1,7 +1,5 @@
 """``demo``: the main job on sample data."""
 
-from __future__ import annotations
-
 import csv
 import io
 import textwrap
@@ -51,7 +49,6 @@ def _demo(data: Path | None) -> None:
 
 
 def _show(people: dict[str, list[str]]) -> None:
-    """Print what is planned, what is published, and what can be learned from it."""
     columns = [sv.Categorical(name, categories, "randomized_response", epsilon=1)
                for name, categories in TITANIC.items()]  # fmt: skip
     plan = sv.Plan(columns, name="titanic")
@@ -99,7 +96,6 @@ Do the same with your own file:
 
 
 def _estimates(release: sv.Release[Any]) -> list[list[str]]:
-    """Return the true, the published and the estimated number of people in each category."""
     whole = np.reshape(COUNTS, [len(categories) for categories in TITANIC.values()])
     rows = []
     for axis, (name, categories) in enumerate(TITANIC.items()):

@@ -1,19 +1,15 @@
 """The group of all commands: how they print, and how they say what went wrong."""
 
-from __future__ import annotations
-
 import json
 import math
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.wording import prefix, visible_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Commands in the order of work.
 _ORDER = (

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 from click import option
 
+import bistochastic_survey as sv
 from bistochastic import Key
 from bistochastic.errors import Refused
 from bistochastic_survey.cli.group import say, say_json, warn
@@ -27,10 +29,6 @@ from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from bistochastic_survey import Certificate, Plan
-    from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.files.tables import Source
 
 _Command = Callable[..., None]
@@ -93,9 +91,9 @@ def conditions(where: Sequence[str], known: Collection[str]) -> dict[str, list[s
     return found
 
 
-def columns_option(name: str, help: str, *, required: bool = False) -> _Option:
+def columns_option(name: str, help: str) -> _Option:
     """Make an option that names columns, with commas between them or by repeating it."""
-    return option(name, multiple=True, metavar="COLUMNS", required=required, help=help)
+    return option(name, multiple=True, metavar="COLUMNS", help=help)
 
 
 def format_option(command: _Command) -> _Command:
@@ -201,28 +199,24 @@ def text_of(path: Path, name: str) -> str:
         raise Refused(name, "be a file to read", f"{why} at {shown(path)}") from None
 
 
-def read_plan(path: Path, name: str = "plan") -> Plan:
+def read_plan(path: Path, name: str = "plan") -> sv.Plan:
     """Read a plan from a TOML or JSON file."""
-    from bistochastic_survey import Plan
-
     form = path.suffix.lower()
     if form not in PLANS:
         raise Refused(name, f"end in {' or '.join(PLANS)}", shown(path.suffix) or "no ending")
     text = text_of(path, name)
     with in_file(path):
-        return Plan.from_toml(text) if form == ".toml" else Plan.from_json(text)
+        return sv.Plan.from_toml(text) if form == ".toml" else sv.Plan.from_json(text)
 
 
-def read_certificate(path: Path, name: str) -> Certificate:
+def read_certificate(path: Path, name: str) -> sv.Certificate:
     """Read a certificate from a JSON file."""
-    from bistochastic_survey import Certificate
-
     text = text_of(path, name)
     with in_file(path):
-        return Certificate.from_json(text)
+        return sv.Certificate.from_json(text)
 
 
-def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
+def read_law(path: Path, name: str = "plan") -> tuple[sv.Plan, sv.Certificate | None]:
     """Read a plan, or a certificate with its plan."""
     form = path.suffix.lower()
     if form == ".json" and path.is_file() and _MARK in text_of(path, name)[:200]:
@@ -231,7 +225,9 @@ def read_law(path: Path, name: str = "plan") -> tuple[Plan, Certificate | None]:
     return read_plan(path, name), None
 
 
-def read_own(file: Path, typed: Path | None, name: str = "file") -> tuple[Plan, Certificate | None]:
+def read_own(
+    file: Path, typed: Path | None, name: str = "file"
+) -> tuple[sv.Plan, sv.Certificate | None]:
     """Find the plan of a protected file, by its certificate or as typed, and the certificate."""
     from bistochastic_survey.files.formats import check_file
     from bistochastic_survey.files.open import find_certificate
@@ -255,10 +251,9 @@ def read_own(file: Path, typed: Path | None, name: str = "file") -> tuple[Plan, 
 
 
 def open_released(
-    file: Path, plan: Plan, survey: dict[str, Any], dialect: Dialect, fpc: str | None = None
-) -> tuple[Source, Design]:
+    file: Path, plan: sv.Plan, survey: dict[str, Any], dialect: Dialect, fpc: str | None = None
+) -> tuple[Source, sv.Design]:
     """Open a protected file, whose weights are numbers, and read the design that was typed."""
-    from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.files.formats import open_source
     from bistochastic_survey.files.protect import kinds
 
@@ -267,7 +262,7 @@ def open_released(
     survey["replicates"] = columns_named("replicates", survey["replicates"], names) or None
     if fpc is not None:
         survey["fpc"] = fpc if fpc in names else float(number(fpc))
-    design = Design(**survey)
+    design = sv.Design(**survey)
     types = kinds(plan, released=True)
     for each in (design.weights, *(design.replicates or ()), design.fpc):
         if isinstance(each, str):

@@ -1,7 +1,5 @@
 """``inspect``: a plan, a certificate or a matrix in tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from inspect import signature
@@ -123,7 +121,6 @@ def _matrix(family: str, pairs: Sequence[tuple[str, str]], costs: Any = None) ->
 
 
 def _value(name: str, text: str) -> Any:
-    """Read the value of a parameter from its text."""
     if text == "ordinal":
         return text
     if text.lower().endswith(".csv"):
@@ -134,7 +131,6 @@ def _value(name: str, text: str) -> Any:
 
 
 def _table(path: str) -> np.ndarray:
-    """Read a square table from a CSV file."""
     name = shown(path)
     rows: list[list[Any]] = []
     # A mark at the beginning, as spreadsheets write it, is not a part of the first number.

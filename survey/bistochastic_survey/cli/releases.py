@@ -1,42 +1,23 @@
 """``plan``, ``protect``, ``report``, ``verify`` and ``key``: plans, releases and their files."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 from click import argument, option
 
 from bistochastic import Key
 from bistochastic.errors import OutOfMemoryError, Refused
+from bistochastic_survey.cli import inputs
 from bistochastic_survey.cli.group import in_shell, main, say, say_json, warn
-from bistochastic_survey.cli.inputs import (
-    DECIMAL,
-    FILE,
-    SEPARATOR,
-    columns_named,
-    columns_option,
-    file_argument,
-    read_certificate,
-    read_key,
-    read_law,
-    read_plan,
-    reads_csv,
-    refuse_old,
-    refuse_same,
-    write_new,
-)
+from bistochastic_survey.cli.inputs import FILE
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.progress import steps, watched
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from bistochastic_survey.table.schemas import Column
 
 # Standard input and output.
 _PIPE = Path("-")
@@ -64,13 +45,13 @@ _ORDER = "the rows are in the order of the original, which can reveal values"
     is_flag=True,
     help="Read the categories of text columns from the data. Plan and certificate then say so.",
 )
-@columns_option("--ordinal", "Columns of declared categories whose order matters.")
-@columns_option(
+@inputs.columns_option("--ordinal", "Columns of declared categories whose order matters.")
+@inputs.columns_option(
     "--numeric",
     "Columns of numbers to permute between records of similar rank; * for all undecided ones.",
 )
-@columns_option("--keep", "Columns to publish unchanged; * for all undecided ones.")
-@columns_option("--drop", "Columns to leave out.")
+@inputs.columns_option("--keep", "Columns to publish unchanged; * for all undecided ones.")
+@inputs.columns_option("--drop", "Columns to leave out.")
 @option(
     "--missing",
     type=click.Choice(["raise", "keep", "category"]),
@@ -84,7 +65,7 @@ _ORDER = "the rows are in the order of the original, which can reveal values"
 )
 @option("--check", is_flag=True, help="Check the plan in FILE instead of writing one.")
 @option("--json", "as_json", is_flag=True, help="Print the check as JSON.")
-@reads_csv
+@inputs.reads_csv
 def _plan(
     file: Path | None,
     codebook: Path | None,
@@ -133,7 +114,7 @@ def _plan(
     from bistochastic_survey.plan import draft
 
     if check and file is not None:
-        plan = read_plan(file, "file")
+        plan = inputs.read_plan(file, "file")
         say_json(plan.preview().to_dict()) if as_json else say(plan.preview())
         plan._refuse_undecided()
         if (beta, epsilon, min_beta) != (None, None, None):
@@ -146,41 +127,40 @@ def _plan(
     if out is not None and out.suffix.lower() != ".toml":
         raise Refused("out", "end in .toml", shown(out.suffix) or "no ending")
     if out is not None:
-        refuse_old(out, "out")
-    columns: list[Column] | None = None
+        inputs.refuse_old(out, "out")
+    columns = None
     if file is not None:
         with closing(open_source(file, "file", dialect=dialect)) as source, watched("reading"):
             columns = columns_in(source, look=categories_from_data)
     book = None if codebook is None else draft.columns(codebook, look=False)
     listed = columns if columns is not None else book or []
     known = [column.name for column in listed]
-    made = draft.draft(
+    plan, left_out = draft.draft(
         listed or {},
         codebook=None if columns is None else book,
         categories_from_data=categories_from_data,
         beta=beta,
         epsilon=epsilon,
-        ordinal=tuple(columns_named("ordinal", ordinal, known)),
+        ordinal=tuple(inputs.columns_named("ordinal", ordinal, known)),
         numeric=_star_or_columns("numeric", numeric, known),
         keep=_star_or_columns("keep", keep, known),
-        drop=tuple(columns_named("drop", drop, known)),
+        drop=tuple(inputs.columns_named("drop", drop, known)),
         **options,
     )
     if out is None:
-        say(made.plan.to_toml(), nl=False)
+        say(plan.to_toml(), nl=False)
     else:
-        write_new(out, "out", made.plan.to_toml())
-        say(f"{made.plan.preview()}\n\nWritten to {shown(out)}")
+        inputs.write_new(out, "out", plan.to_toml())
+        say(f"{plan.preview()}\n\nWritten to {shown(out)}")
     # Last, where they are noticed; to stderr if the plan itself goes to stdout.
-    for sentence in made.left_out:
+    for sentence in left_out:
         say(in_shell(sentence), err=out is None)
 
 
 def _star_or_columns(
     option: str, given: Sequence[str], known: Sequence[str]
 ) -> tuple[str, ...] | Literal["*"]:
-    """Read the columns that an option names, or a star for all."""
-    found = columns_named(option, given, known)
+    found = inputs.columns_named(option, given, known)
     return "*" if found == ["*"] and "*" not in known else tuple(found)
 
 
@@ -208,7 +188,7 @@ def _star_or_columns(
     "--certificate", type=FILE, help="Write the certificate here.  [default: OUT.certificate.json]"
 )
 @option("--format", type=click.Choice(["csv", "ndjson"]), help="Of a pipe, `protect - -`.")
-@reads_csv
+@inputs.reads_csv
 def protect(
     source: Path,
     outs: tuple[Path, ...],
@@ -280,7 +260,7 @@ def protect(
     target = certificate or out.with_name(f"{out.name}.certificate.json")
     wave: Any = after
     if after is not None and after != "first":
-        wave = read_certificate(Path(after), "after")
+        wave = inputs.read_certificate(Path(after), "after")
     given: Any = {
         "after": wave, "redraw": redraw, "pseudonym": pseudonym, "max_rows": max_rows_per_id,
         "rerandomize_numeric": rerandomize_numeric,
@@ -292,12 +272,12 @@ def protect(
     if not is_pipe:
         read += [("in", source)]
         for each in outs:
-            refuse_same("out", each, read)
-    refuse_same("certificate", target, [*read, *(("out", each) for each in outs)])
-    made = read_plan(plan)
+            inputs.refuse_same("out", each, read)
+    inputs.refuse_same("certificate", target, [*read, *(("out", each) for each in outs)])
+    made = inputs.read_plan(plan)
     settings = Options.of(
         made,
-        key=read_key(key_file),
+        key=inputs.read_key(key_file),
         ids=None if id_column is None else Wave(id_column, **given),
         unit_pseudonym=_named(unit_pseudonym),
         **options,
@@ -349,7 +329,7 @@ def _named(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 @main.command(short_help="Write a report for a board or a lawyer.")
-@file_argument
+@inputs.file_argument
 @option(
     "--out", required=True, type=FILE, metavar="REPORT.html", help="Write the report to this file."
 )
@@ -377,8 +357,8 @@ def report(file: Path, out: Path, records: int | None, **options: Any) -> None:
 
     Errors of estimates are for a simple random sample; --design-effect raises them.
     """
-    refuse_same("out", out, [("file", file)])
-    plan, certificate = read_law(file, "file")
+    inputs.refuse_same("out", out, [("file", file)])
+    plan, certificate = inputs.read_law(file, "file")
     if certificate is None:
         plan.report(out, records, **options)
     elif records is None:
@@ -389,11 +369,11 @@ def report(file: Path, out: Path, records: int | None, **options: Any) -> None:
 
 
 @main.command(short_help="Check a protected file and certificate.")
-@file_argument
+@inputs.file_argument
 @option("--certificate", type=FILE, help="The certificate, if it is stored elsewhere.")
 @option("--plan", type=FILE, help="A plan that must be the one that protected the file.")
-@SEPARATOR
-@DECIMAL
+@inputs.SEPARATOR
+@inputs.DECIMAL
 def verify(file: Path, certificate: Path | None, plan: Path | None, **dialect: Any) -> None:
     """Check that FILE, a protected file, is the one that its certificate describes.
 
@@ -409,8 +389,8 @@ def verify(file: Path, certificate: Path | None, plan: Path | None, **dialect: A
     from bistochastic_survey.files.formats import check_file
 
     check_file(file, "file")
-    stored = None if certificate is None else read_certificate(certificate, "certificate")
-    wanted = None if plan is None else read_law(plan)[0]
+    stored = None if certificate is None else inputs.read_certificate(certificate, "certificate")
+    wanted = None if plan is None else inputs.read_law(plan)[0]
     try:
         found = files.verify(file, certificate=stored, plan=wanted, **dialect)
     except Refused as error:
@@ -430,7 +410,7 @@ def key() -> None:
 
 
 @key.command(name="new", short_help="Write a new key to a file.")
-@file_argument
+@inputs.file_argument
 def _key_new(file: Path) -> None:
     """Write a new key to FILE and print its fingerprint. FILE must not exist yet.
 
@@ -449,13 +429,13 @@ def _key_new(file: Path) -> None:
 
 
 @key.command(name="fingerprint", short_help="Print the fingerprint of a key.")
-@file_argument
+@inputs.file_argument
 def _key_fingerprint(file: Path) -> None:
     """Print the fingerprint of the key in FILE, which holds 64 hexadecimal digits.
 
     \b
     bistochastic key fingerprint survey.key
     """
-    found = read_key(file)
+    found = inputs.read_key(file)
     assert found is not None
     say(found.fingerprint)

@@ -1,1 +1,1 @@
-"""From a file to a protected file: ``release`` does it, ``whole`` makes files appear complete."""
+"""From a file to a protected file and back: formats, pipes, and files that appear complete."""

@@ -11,11 +11,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pyarrow as pa
 
 # The exit code if the file does not fit in memory.
@@ -64,7 +63,6 @@ def _leave_no_core() -> None:
 
 
 def _facts(meta: Any, name: str, *, text: bool) -> tuple[str | None, list[Any], list[Any]]:
-    """Return the label of a column, the labels of its values, and its missing codes."""
     texts = meta.variable_value_labels.get(name) or {}
     ranges = [(each["lo"], each["hi"]) for each in meta.missing_ranges.get(name, ())]
     missing = _missing_codes(ranges, texts, text=text)
@@ -82,7 +80,6 @@ def _whole(value: object) -> object:
 def _missing_codes(
     ranges: list[tuple[Any, Any]], texts: Iterable[Any], *, text: bool
 ) -> list[object]:
-    """List the codes of missing values, each once."""
     found: dict[object, None] = {}
     for low, high in ranges:
         if low == high:
@@ -99,7 +96,6 @@ def _missing_codes(
 
 
 def _cells(values: list[object], text: bool, kind: str) -> pa.Array:
-    """Return a column of a file, of the type that it has here."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

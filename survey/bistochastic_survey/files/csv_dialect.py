@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-from bistochastic.errors import Refused, RefusedType
+from bistochastic.errors import Refused
+from bistochastic_survey import checks
 from bistochastic_survey.wording import shown
 
 _TABS = ("tab", "\\t")
@@ -31,10 +32,8 @@ class Dialect:
         cls, separator: str | None = None, encoding: str = "utf-8", decimal: str = "."
     ) -> Dialect:
         """Read and check a caller's options."""
-        if not isinstance(separator, str | None):
-            raise RefusedType("separator", "be a string", type(separator).__name__)
-        if not isinstance(decimal, str):
-            raise RefusedType("decimal", "be a string", type(decimal).__name__)
+        checks.of_type("separator", "be a string", separator, str | None)
+        checks.of_type("decimal", "be a string", decimal, str)
         if separator in _TABS:
             separator = "\t"
         if separator is not None:
@@ -65,7 +64,6 @@ class Dialect:
 
 
 def _codec(given: str) -> str:
-    """Return the name of an encoding, as Python has it."""
     must = "be one that Python knows, as utf-8, latin-1, cp1252 or utf-16"
     try:
         found = codecs.lookup(given)

@@ -8,8 +8,6 @@ to every block. If it comes back, every quote of the block has ended. If there a
 lines, no field holds a line end. Only if something is wrong are rows looked at, to name the first.
 """
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import csv
@@ -100,7 +98,6 @@ class CsvSource(Source):
         return found[:start], chain([found[stop:]], pieces)
 
     def _header(self, line: bytes) -> list[str]:
-        """Return the names in the first line."""
         text = _text(line)
         if text is None:
             raise self._undecodable("the header")
@@ -142,7 +139,6 @@ class CsvSource(Source):
                 self._place += len(found)
 
     def _blocks(self) -> Iterator[_Block]:
-        """Give whole rows."""
         pieces = self._rest if self._path is None else self._opened(self._path)[1]
         rest, first = b"", 0
         for piece in chain(pieces, [None]):
@@ -161,7 +157,6 @@ class CsvSource(Source):
                 raise self._wrong(must, f"a longer one in row {first}")
 
     def _rows(self, block: _Block, columns: list[str]) -> list[pa.RecordBatch]:
-        """Parse a block as strings."""
         first, rows, text = block
         places = {self._places[name]: pa.string() for name in columns}
         data = b"".join([self._first_row, text, self._last_row])
@@ -189,7 +184,6 @@ class CsvSource(Source):
         return batches
 
     def _trouble(self, first: int, block: bytes) -> ValueError:
-        """Name the first row of a block that is wrong."""
         lines = _plain_ends(block).split(b"\n")[:-1]
         kept = [line for line in lines if line or len(self._names) == 1]
         for row, line in enumerate(kept, first):
@@ -219,7 +213,6 @@ class CsvSource(Source):
         return self._wrong(f"be {said}", f"other bytes in {where}: {cure}")
 
     def _texts(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """Give record batches of strings."""
         parsed = abreast(lambda block: self._rows(block, columns), self._blocks())
         with contextlib.closing(parsed):
             yield from chain.from_iterable(parsed)
@@ -285,7 +278,6 @@ class CsvSource(Source):
 
 
 def _text(line: bytes) -> str | None:
-    """Decode bytes; None if they are not UTF-8."""
     with contextlib.suppress(UnicodeError):
         return line.decode()
     return None
@@ -307,7 +299,6 @@ def _lines(rows: bytes, *, empty: bool) -> int:
 
 
 def _plain_ends(data: bytes) -> bytes:
-    """Write every line end as LF."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
@@ -344,7 +335,6 @@ def all_of(lines: pa.LargeStringArray) -> memoryview:
 
 
 def _field(name: str, column: Cells, dialect: Dialect) -> Cells:
-    """Return a column as the strings of fields."""
     column = spelled_out(column)
     if not is_string(column.type):
         texts = column.cast(pa.string()).cast(pa.large_string())

@@ -5,8 +5,6 @@ front, no plus. It is a number if it is a decimal one without zeros in front, an
 its value: the shortest spelling of the double is the same decimal number.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal, InvalidOperation
 
@@ -108,7 +106,6 @@ def check(wrong: Mask, name: str, kind: str, done: int) -> None:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a string is spelled as an integer of 64 bits."""
     # Python reads no number of thousands of digits.
     is_plain = len(text) <= 20 and re.fullmatch("0|-?[1-9][0-9]*", text)
     return bool(is_plain) and -(1 << 63) <= int(text) < 1 << 63
@@ -129,8 +126,7 @@ def kind(texts: Cells, decimal: str) -> str:
     if not pc.all(pc.match_substring_regex(texts, _FORM)).as_py():
         return "text"
     # The others are mostly spelled as their doubles are.
-    short = pc.match_substring_regex(texts, f"^[^eE]{{1,{_SHORT}}}$")
-    rest = texts.filter(pc.invert(short))
+    rest = texts.filter(pc.invert(pc.match_substring_regex(texts, f"^[^eE]{{1,{_SHORT}}}$")))
     rest = rest.filter(pc.not_equal(rest.cast(pa.float64()).cast(pa.string()), rest))
     return "decimal" if all(map(_is_kept, rest.unique().to_pylist())) else "text"
 

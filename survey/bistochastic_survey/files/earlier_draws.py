@@ -4,8 +4,6 @@ Two runs without a key, or with different keys, draw noise twice for the same pe
 both files learns more than either certificate says.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from bistochastic.errors import Refused, RefusedType
+from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import read_sheet
@@ -104,9 +104,8 @@ def verify(
     bistochastic.errors.Refused: `path` must have the 3 records of its certificate; got 2
     """
     file = Path(checks.path("path", path))
-    for name, given, kind in (("certificate", certificate, Certificate), ("plan", plan, Plan)):
-        if given is not None and not isinstance(given, kind):
-            raise RefusedType(name, f"be a {kind.__name__}", type(given).__name__)
+    checks.of_type("certificate", "be a Certificate", certificate, Certificate | None)
+    checks.of_type("plan", "be a Plan", plan, Plan | None)
     dialect = Dialect.of(separator, decimal=decimal)
     if certificate is None:
         certificate = certified(file, "path")
@@ -180,7 +179,6 @@ def types_of(certificate: Certificate) -> dict[str, str]:
 
 
 def _check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> None:
-    """Raise an error if a file has other columns, categories or records than were certified."""
     plan, ids = certificate.plan, certificate.ids
     source = open_source(file, "path", types_of(certificate), dialect=dialect)
     try:

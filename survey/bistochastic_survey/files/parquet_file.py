@@ -1,7 +1,5 @@
 """Parquet files, a few row groups in memory at a time, and Arrow files, which are read only."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
@@ -33,8 +31,7 @@ class ParquetSource(Source):
         self._table = pq.ParquetFile(
             path, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=listed or None
         )
-        rows = self._table.metadata.num_rows
-        super().__init__(name, self._table, self._table.schema_arrow, rows)
+        super().__init__(name, self._table, self._table.schema_arrow, self._table.metadata.num_rows)
 
     def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
         yield from self._table.iter_batches(ROWS, columns=columns)

@@ -4,8 +4,6 @@ CSV is read and written as in files. NDJSON has a JSON object in every line, all
 the first. Cells are strings, numbers, booleans or null. Unprotected ones pass as they are spelled.
 """
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import hashlib
@@ -49,8 +47,7 @@ def protect_pipe(
 ) -> Certificate:
     """Protect rows as they come. The certificate has the SHA-256 of what was written, as ``-``."""
     if options.shuffle:
-        must = "be left out in a pipe, whose rows are never all there"
-        raise Refused("shuffle", must, "it")
+        raise Refused("shuffle", "be left out in a pipe, whose rows are never all there", "it")
     if plan._numeric:
         must = "not be numeric in a pipe, as numbers are permuted among all records"
         raise Refused("", must, "a numeric one: use files", column=plan._numeric[0].column)
@@ -151,7 +148,6 @@ class NdjsonSource(Source):
 
 
 def _read(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Read rows that all have the names of the first."""
     names: Collection[str] = ()
     for row, line in enumerate(lines):
         found = _parsed(line.removeprefix(b"" if row else codecs.BOM_UTF8))
@@ -218,7 +214,6 @@ class NdjsonSink(Sink):
 
 
 def _spelled(column: pa.Array) -> pa.LargeStringArray:
-    """Return the cells of a column as JSON."""
     if pa.types.is_binary(column.type):
         return column.cast(pa.large_string())
     listed = spelled_out(column).dictionary_encode()

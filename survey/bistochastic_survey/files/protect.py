@@ -10,25 +10,24 @@ removed, so no certificate is ever next to a file that it does not describe. All
 under one lock, so two runs at the same time do not mix.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
+from bistochastic import uniform
 from bistochastic.errors import Refused
 from bistochastic_survey.files import formats
 from bistochastic_survey.files.atomic import Whole, locked, room
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING
 from bistochastic_survey.files.formats import created, ending, open_source
-from bistochastic_survey.files.shuffle import Scatter
 from bistochastic_survey.files.tables import Sink, Source
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
@@ -37,6 +36,11 @@ from bistochastic_survey.release.protect import Stream, abreast, ahead, permuted
 from bistochastic_survey.release.release import notes
 from bistochastic_survey.release.run import Options
 from bistochastic_survey.table.frames import opened as as_table
+
+# Rows of a file, about: these are in memory at once.
+ROWS = 1 << 19
+# Files that are open at once, at most.
+MOST_FILES = 256
 
 
 def protect_file(
@@ -56,7 +60,8 @@ def protect_file(
     """
     listed = [outs] if isinstance(outs, Path) else list(outs)
     forms = [ending(out, "out") for out in listed]
-    names = [_spell(out) for out in listed]
+    # Bytes that are not Unicode are escaped.
+    names = [out.name.encode("utf-8", "backslashreplace").decode() for out in listed]
     if len({*names}) < len(names) or len({*map(os.path.realpath, listed)}) < len(names):
         raise Refused("out", "be files of different names", "one twice")
     # A protected column goes from places to places. Only a CSV file has to spell them out.
@@ -99,11 +104,6 @@ def digest(part: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _spell(path: Path) -> str:
-    """Write the base name of a file; bytes that are not Unicode are escaped."""
-    return path.name.encode("utf-8", "backslashreplace").decode()
-
-
 def kinds(plan: Plan, *, released: bool = False) -> dict[str, str]:
     """List the types of the columns of a CSV file that the plan knows, original or released."""
     found: dict[str, str] = {}
@@ -125,7 +125,6 @@ def id_kinds(plan: Plan, options: Options) -> dict[str, str]:
 def _permuted(
     plan: Plan, table: Source, options: Options, progress: Callable[[str, float | None], None]
 ) -> dict[str, NumericValues]:
-    """Read and permute the numeric columns, one after the other."""
     numeric = {a.column: a for a in plan._numeric}
     if not numeric:
         return {}
@@ -194,3 +193,50 @@ def _write(
                 if each is not None:
                     each.close()
     return found
+
+
+class Scatter:
+    """Any number of rows in a random order: scattered over files, which are read back one by one.
+
+    Each row goes to a random file, and each file is put in a random order in memory. Over all files
+    that is a uniformly random order: the rows of a file and their order in it do not depend on the
+    original order. The draws use new keys that are discarded. Files hold protected rows, and are
+    readable only by their owner.
+    """
+
+    def __init__(self, new: Callable[[str], Path], schema: pa.Schema, rows: int) -> None:
+        count = max(1, min(MOST_FILES, -(-rows // ROWS)))
+        self._paths = [new(f"rows-{i}") for i in range(count)]
+        self._files = [pa.OSFile(str(path), "wb") for path in self._paths]
+        # A column of categories may have other ones in every batch, which a stream allows.
+        self._writers = [pa.ipc.new_stream(file, schema) for file in self._files]
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write each row to a random file."""
+        count = len(self._paths)
+        drawn = uniform(count).randomize(np.zeros(batch.num_rows, np.uint16))
+        batch = batch.take(np.argsort(drawn, kind="stable"))
+        ends = np.cumsum(np.bincount(drawn, minlength=count)).tolist()
+        start = 0
+        for writer, end in zip(self._writers, ends, strict=True):
+            if end > start:
+                writer.write_batch(batch.slice(start, end - start))
+            start = end
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Give all rows in a random order; each file goes once it is read."""
+        for writer, file in zip(self._writers, self._files, strict=True):
+            writer.close()
+            file.close()
+        for path in self._paths:
+            with pa.OSFile(str(path)) as file:
+                table = pa.ipc.open_stream(file).read_all()
+            path.unlink()
+            if table.num_rows:
+                order = uniform(table.num_rows).sample_permutation()
+                yield from table.take(order).combine_chunks().to_batches()
+
+    def close(self) -> None:
+        """Close the files, also after an error."""
+        for file in self._files:
+            file.close()

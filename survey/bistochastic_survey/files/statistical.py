@@ -5,8 +5,6 @@ whole is read as integers; a value that the file declares missing, and an empty 
 missing. Labels of a file serve a first plan alone.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,18 +1,16 @@
 """Tables in files: a source is read in record batches, and a sink is written a batch at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import pyarrow as pa
 
 from bistochastic.errors import OutOfMemoryError, Refused
-from bistochastic_survey.table.frames import Batched, distinct
+from bistochastic_survey.table.frames import distinct
 from bistochastic_survey.table.schemas import Column, columns_of
 
 
-class Source(Batched):
+class Source:
     """A table in a file: of one that states the types of its columns and the number of its rows."""
 
     rows: int | None
@@ -24,11 +22,10 @@ class Source(Batched):
         self.schema, self.rows = schema, rows
 
     def _each(self, columns: list[str] | None) -> Iterable[pa.RecordBatch]:
-        """Read record batches of all columns, or of these only."""
         raise NotImplementedError
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Give record batches of all columns, or of only these."""
+        """Give record batches of all columns, or of only these, as often as asked for."""
         self._read = 0
         with said(self._name):
             for batch in self._each(columns):

@@ -30,7 +30,7 @@ from bistochastic_survey.analysis.responses import Function
 from bistochastic_survey.cached import cached
 from bistochastic_survey.checks import Array
 from bistochastic_survey.models.records import UNPROTECTED, Fitted, Records
-from bistochastic_survey.plan.attributes import about
+from bistochastic_survey.wording import about
 
 # Cells of the table that are held at a time.
 _HELD = 1 << 22
@@ -99,8 +99,7 @@ class Grid:
     def _order(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows of the sample sorted by rows of the grid, and where each of these begins."""
         order = np.argsort(self.rows, kind="stable")
-        ends = np.searchsorted(self.rows[order], np.arange(len(self.across) + 1))
-        return order, ends
+        return order, np.searchsorted(self.rows[order], np.arange(len(self.across) + 1))
 
     def batches(self) -> Iterator[tuple[slice, NDArray[np.intp]]]:
         """Give some rows of the grid at a time, with the rows of the sample that belong to them."""

@@ -5,26 +5,20 @@ axis that has its columns, so the combinations of all axes are never written dow
 design is one ``analysis.responses.Function``: a product over axes.
 """
 
-from __future__ import annotations
-
 import itertools
 import keyword
 import math
 import re
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bistochastic.errors import Refused
 from bistochastic_survey.analysis.responses import Function
-from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, Records, frame_of
+from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, DataFrame, Records, frame_of
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.wording import shown
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # A column that is made categories, with or without options.
 _CLASSES = re.compile(r"C\((`[^`]+`|\w+)(\s*,.*)?\)")
@@ -41,25 +35,6 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Sides:
-    """A formula that was read: its text, its sides as formulaic has them, and their columns."""
-
-    text: str
-    left: Any
-    right: Any
-
-    @property
-    def outcome(self) -> set[str]:
-        """The columns of the outcome."""
-        return needed_columns(self.left)
-
-    @property
-    def covariates(self) -> set[str]:
-        """The columns of the covariates."""
-        return needed_columns(self.right)
-
-
 def needed_columns(formula: Any) -> set[str]:
     """List the columns that a formula needs."""
     return {name for term in formula for factor in term.factors for name in _columns(factor)}
@@ -73,7 +48,6 @@ def numeric_columns(formula: Any) -> set[str]:
 
 
 def _columns(factor: Any) -> set[str]:
-    """List the columns of a factor."""
     from formulaic.transforms import TRANSFORMS
     from formulaic.utils.variables import get_required_variables
 
@@ -86,8 +60,8 @@ def _columns(factor: Any) -> set[str]:
     return {str(name.root) for name in named} - set(TRANSFORMS)
 
 
-def parse(given: object) -> Sides:
-    """Read a formula."""
+def parse(given: object) -> tuple[str, Any, Any]:
+    """Read a formula: its text, and its sides as formulaic has them."""
     text = named("formula", given)
     try:
         from formulaic import Formula
@@ -104,7 +78,7 @@ def parse(given: object) -> Sides:
     except Exception as error:
         kind = type(error).__name__
         raise Refused("formula", must, f"one that formulaic cannot read ({kind})") from None
-    return Sides(text, left, right)
+    return text, left, right
 
 
 def _refuse_code(text: str) -> None:

@@ -21,41 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic import Matrix, backend
+from bistochastic import estimate as estimation
 from bistochastic.errors import Refused, RefusedType, SingularMatrixError
-from bistochastic.estimate import (
-    Axis,
-    Estimate,
-    Factor,
-    Linear,
-    Map,
-    Patience,
-    Sample,
-    Stage,
-    of_linear,
-)
+from bistochastic.estimate import Estimate
 from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table as sheets
+from bistochastic_survey.analysis import request
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.quantities import Quantity
-from bistochastic_survey.analysis.request import (
-    Coded,
-    Question,
-    ask,
-    digits,
-    invertible,
-    levels_of,
-)
+from bistochastic_survey.analysis.request import Coded, Question
 from bistochastic_survey.analysis.responses import represented, respond
 from bistochastic_survey.cached import cached
 from bistochastic_survey.checks import Array
-from bistochastic_survey.plan.attributes import about, named
+from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.release.waves import read_ids
 from bistochastic_survey.table.frames import Table, opened
-from bistochastic_survey.wording import Shown, shown
+from bistochastic_survey.wording import Shown, about, shown
 
 Places = NDArray[np.intp]
 # Pairs of codes: tables of pairs have a dense covariance, which takes 1 GB and 13 s for so many.
@@ -110,8 +95,6 @@ class Transitions(Shown):
 
 @dataclass(frozen=True, eq=False)
 class _WaveTable:
-    """A release, its table, and the ids of its rows."""
-
     name: str
     release: Release[Any]
     table: Table
@@ -142,15 +125,12 @@ class _WaveTable:
 def _waves(
     release: Release[Any], later: object, id_column: object
 ) -> tuple[_WaveTable, _WaveTable, str]:
-    """Read both waves and the column of ids."""
-    if not isinstance(later, Release):
-        raise RefusedType("later", "be a Release", type(later).__name__)
+    second = checks.of_type("later", "be a Release", later, Release)
     column = named("id_column", id_column)
-    return _WaveTable.of("release", release, column), _WaveTable.of("later", later, column), column
+    return _WaveTable.of("release", release, column), _WaveTable.of("later", second, column), column
 
 
 def _matched(one: _WaveTable, other: _WaveTable) -> tuple[Places, Places]:
-    """Return the rows of both waves that have the same id."""
     codes = _together([one.ids, other.ids])
     first, second = codes[: len(one.ids)], codes[len(one.ids) :]
     left, right = np.intersect1d(first, second, assume_unique=True, return_indices=True)[1:]
@@ -174,7 +154,7 @@ def transitions(
     one, two, _ = _waves(release, later, id_column)
     given = [columns] if isinstance(columns, str) else columns
     listed = checks.items("columns", "be a list of columns", given, unordered=True)
-    questions = ask(one.plan, listed, None), ask(two.plan, listed, None)
+    questions = request.ask(one.plan, listed, None), request.ask(two.plan, listed, None)
     if not listed or any(question.clear for question in questions):
         got = "none" if not listed else "one that a wave does not protect"
         raise Refused("columns", "name protected columns", got)
@@ -200,11 +180,11 @@ def transitions(
     whole = pair.sheet()
     if not whole.records:
         raise Refused("later", "have people who answered in both waves", "none")
-    linear = Linear(back, whole.tallies(), fixed=False, exact=True)
+    linear = estimation.Linear(back, whole.tallies(), fixed=False, exact=True)
     silent = len(left) - whole.records
     notes = (f"{silent:,} people without an answer left out",) if silent else ()
-    patience = Patience.of("inverse", None, None, None)
-    found = of_linear(linear, "inverse", "sampled", patience, axes=axes, notes=notes)
+    patience = estimation.Patience.of("inverse", None, None, None)
+    found = estimation.of_linear(linear, "inverse", "sampled", patience, axes=axes, notes=notes)
     alone = len(one.ids) - len(left), len(two.ids) - len(right)
     return Transitions(found, whole.records, alone, pair.memoised)
 
@@ -292,7 +272,7 @@ class _Pair:
             fraction=some(second.fraction),
         )  # fmt: skip
 
-    def way_back(self) -> tuple[Map, tuple[Axis, ...]]:
+    def way_back(self) -> tuple[estimation.Map, tuple[estimation.Axis, ...]]:
         """Make the map from the table of reported pairs to the table of true ones."""
         factors, shape = [], []
         columns: list[tuple[str, int, tuple[object, ...]]] = []
@@ -300,15 +280,17 @@ class _Pair:
             factors.append(self._factor(i, *both))
             shape.append(both[0].size * both[1].size)
             for wave, each in enumerate(both, 1):
-                columns += [(column, wave, levels_of(each, column)) for column in each.columns
-                            if column in self.questions[0].columns]  # fmt: skip
+                asked = [name for name in each.columns if name in self.questions[0].columns]
+                columns += [(name, wave, request.levels_of(each, name)) for name in asked]
         places = {(name, wave): i for i, (name, wave, _) in enumerate(columns)}
         order = [places[name, wave] for wave in (1, 2) for name in self.questions[0].columns]
-        axes = tuple(Axis(f"{columns[i][0]}, wave {columns[i][1]}", columns[i][2]) for i in order)
+        axes = tuple(
+            estimation.Axis(f"{columns[i][0]}, wave {columns[i][1]}", columns[i][2]) for i in order
+        )
         sizes = tuple(len(each) for _, _, each in columns)
-        return Map(tuple(shape), tuple(factors), sizes, tuple(order)), axes
+        return estimation.Map(tuple(shape), tuple(factors), sizes, tuple(order)), axes
 
-    def _factor(self, axis: int, mine: Coded, theirs: Coded) -> Factor:
+    def _factor(self, axis: int, mine: Coded, theirs: Coded) -> estimation.Factor:
         """Return the pseudo-responses of pairs."""
         backend.require_memory("columns", (mine.size * theirs.size) ** 2, 1, 32)
         asked = self.questions[0].columns
@@ -317,15 +299,15 @@ class _Pair:
         with about(mine.columns):
             laws = mine.matrices[0], theirs.matrices[0]
             found = pair_responses(*laws, self.same_noise(mine, theirs))
-        return Factor(axis, (found if whole else told @ found,), told)
+        return estimation.Factor(axis, (found if whole else told @ found,), told)
 
 
 def _cells(attribute: Coded, columns: tuple[str, ...]) -> Array:
     """Find the codes of an attribute that each combination of the requested columns adds up."""
     code, size = np.zeros(attribute.size - attribute.matrices[0].padding, np.intp), 1
-    for column, place in zip(attribute.columns, digits(attribute), strict=True):
+    for column, place in zip(attribute.columns, request.digits(attribute), strict=True):
         if column in columns:
-            categories = len(levels_of(attribute, column))
+            categories = len(request.levels_of(attribute, column))
             code, size = code * categories + place, size * categories
     # A code that is reported but never true adds to no combination.
     code = np.pad(code, (0, attribute.size - len(code)), constant_values=-1)
@@ -348,8 +330,7 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
         must = "be used with a matrix that distinguishes moves from stays"
         got = "one whose inverse has squares that are singular"
         raise SingularMatrixError("transitions", must, got)
-    diagonal = (one[:, :, None] * one[:, None, :]).reshape(r, r * r)
-    weights = np.linalg.solve(squares, diagonal)
+    weights = np.linalg.solve(squares, (one[:, :, None] * one[:, None, :]).reshape(r, r * r))
     found = _kron(one, one)
     found -= (one[:, None, :] * one[None, :, :]).reshape(r * r, r) @ weights
     found[np.arange(r) * (r + 1)] += first.solve(weights)
@@ -358,7 +339,7 @@ def pair_responses(first: Matrix, second: Matrix, memoised: bool) -> Array:
 
 def _inverse(matrix: Matrix) -> Array:
     """Return the pseudo-response of each category, a row, to every reported one."""
-    with invertible("transitions"):
+    with request.invertible("transitions"):
         return matrix.solve(np.eye(matrix.size), back=True).T
 
 
@@ -396,7 +377,7 @@ def change(
     strata = np.zeros(len(labels), np.intp) if strata is None else strata
     which = np.unique(strata * (labels.max() + 1) + labels, return_inverse=True)[1]
     ones = np.ones(len(labels))
-    sample = Sample(len(ones), ones, ones, (Stage.of(strata, which),))
+    sample = estimation.Sample(len(ones), ones, ones, (estimation.Stage.of(strata, which),))
     variance = float(sample.covariance(np.concatenate([-first, second])[None])[0, 0])
     notes = (
         f"from {before:.6g} to {after:.6g}",
@@ -412,8 +393,8 @@ def _residuals(
     drawn: Design,
 ) -> tuple[float, Array, tuple[str, ...], tuple[str, ...]]:  # fmt: skip
     """Compute a ratio of totals in one wave, what each row adds to its error, units and notes."""
-    conditions = ask(wave.plan, (), where).where
-    domain = ask(wave.plan, (), given, "given").where
+    conditions = request.ask(wave.plan, (), where).where
+    domain = request.ask(wave.plan, (), given, "given").where
     columns = () if column is None else (named("column", column),)
     units = Question(wave.plan, tuple({**conditions, **domain, **dict.fromkeys(columns)})).units
     # Clusters keep the rows apart. Units become clusters by themselves, or raise an error.

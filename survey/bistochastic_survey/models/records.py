@@ -6,11 +6,9 @@ combinations). :class:`bistochastic_survey.analysis.responses.Function` is a pro
 ``Responses.of`` gives its pseudo-response on every row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +29,8 @@ from bistochastic_survey.plan.numeric import Binned
 from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.arrays import combinations
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
+# One of pandas, which is imported where a frame is made.
+DataFrame = Any
 # The axes of unprotected columns: those of the outcome, and those of everything else.
 OUTCOME, UNPROTECTED = "(outcome)", "(unprotected)"
 MISSING = "(missing)"
@@ -138,7 +135,6 @@ def _declared(attribute: Coded, midpoints: bool) -> DataFrame:
 
 
 def _categories(attribute: Coded, column: str, codes: NDArray[np.intp]) -> Any:
-    """Return a column of an attribute: numbers if all categories are, else strings."""
     known = [MISSING if level is None else level for level in levels_of(attribute, column)]
     if not any(isinstance(level, str) for level in known):
         return np.array(known)[codes]

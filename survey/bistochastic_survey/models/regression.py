@@ -16,11 +16,11 @@ from bistochastic_survey.analysis.request import between
 from bistochastic_survey.analysis.responses import Function, numeric, represented
 from bistochastic_survey.checks import Array
 from bistochastic_survey.models.categories import fit_by_likelihood, fit_by_score
-from bistochastic_survey.models.formula import numeric_columns, parse, terms_of
+from bistochastic_survey.models.formula import needed_columns, numeric_columns, parse, terms_of
 from bistochastic_survey.models.records import OUTCOME, UNPROTECTED, fit_moments, read_records
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
-from bistochastic_survey.wording import Shown, shown, table, visible
+from bistochastic_survey.wording import Shown, quoted, shown, table, visible
 
 MODELS = ("linear", "logistic", "multinomial")
 METHODS = ("corrected", "likelihood")
@@ -176,19 +176,18 @@ def _regress(
     how = None if method is None else checks.one_of("method", method, METHODS)
     if how == "likelihood" and kind == "linear":
         raise Refused("method", "be corrected for a linear model", "likelihood")
-    sides = parse(formula)
-    for name in sorted(sides.outcome | sides.covariates):
+    text, outcome, terms = parse(formula)
+    explained, explaining = needed_columns(outcome), needed_columns(terms)
+    for name in sorted(explained | explaining):
         if kind != "linear" and numeric(release.plan, name) is not None:
             must = "not be a permuted number unless the model is linear"
             raise Refused("", must, kind, column=name)
-    records = read_records(
-        release, sides.outcome, sides.covariates, design, midpoints=kind == "linear"
-    )
+    records = read_records(release, explained, explaining, design, midpoints=kind == "linear")
     records = replace(records, raw=raw)
-    right = terms_of(records, sides.right, UNPROTECTED)
+    right = terms_of(records, terms, UNPROTECTED)
     if not right:
         raise Refused("formula", "have a term or an intercept", "none")
-    left, columns = terms_of(records, sides.left, OUTCOME), list(right.values())
+    left, columns = terms_of(records, outcome, OUTCOME), list(right.values())
     outcomes: tuple[str, ...]
     if kind == "linear":
         if len(left) > 2:
@@ -197,7 +196,7 @@ def _regress(
         # 1 for the second of two categories.
         outcomes = (_named(left)[-1] if len(left) == 2 else next(iter(left)),)
         fit, how = fit_moments(records, columns, list(left.values())[-1]), "corrected"
-        used = numeric_columns(sides.left) | numeric_columns(sides.right)
+        used = numeric_columns(outcome) | numeric_columns(terms)
         mine = [each for each in records.attributes.values() if used & set(each.columns)]
         more = tuple(
             f"{note}: C({shown(each.columns[0])}) has the classes themselves"
@@ -213,7 +212,7 @@ def _regress(
         )
         more = _separated(right, fit.coefficients)
     return Regression(
-        formula=sides.text,
+        formula=text,
         model=kind,
         method=how,
         outcomes=outcomes,
@@ -236,7 +235,7 @@ def _separated(right: dict[str, Function], coefficients: Array) -> tuple[str, ..
             ends = [end * float(x) for end in ends for x in (scores.min(), scores.max())]
         widths.append(max(ends) - min(ends))
     moved = np.abs(coefficients).reshape(-1, len(widths)).max(axis=0) * widths
-    found = ", ".join(f"`{shown(name)}`" for name, x in zip(right, moved, strict=True) if x > _SURE)
+    found = quoted(name for name, x in zip(right, moved, strict=True) if x > _SURE)
     why = "the outcome may be separated, so errors and intervals do not hold"
     return (f"{found} changes the log-odds by more than {_SURE}: {why}",) if found else ()
 

@@ -7,8 +7,6 @@ cannot be printed, or turns the direction of writing, is shown as Python writes 
 cannot be stored in a file, and one label must not look like another.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from functools import cache

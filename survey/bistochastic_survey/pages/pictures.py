@@ -4,8 +4,6 @@ They have the colour of the text around them, so they fit light and dark pages. 
 without colour: cells hold their numbers, below the names of their rows and columns.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -64,8 +62,7 @@ def heat(
     most = max((max(row) for row in rows), default=1.0) or 1.0
     names = short_names(labels)
     upright = max(map(len, names), default=0) > _LEVEL
-    never = any(p == 0 for row in rows for p in row)
-    notes = "; in percent" * (n > _FEW) + "; 0: never" * never
+    notes = "; in percent" * (n > _FEW) + "; 0: never" * any(p == 0 for row in rows for p in row)
     cells = [[(cell_text(p, n), math.ceil(p / most * _SHADES)) for p in row] for row in rows]
     kind = "bs-table bs-heat" + " bs-many" * (n > _FEW) + " bs-up" * upright
     return Heat(title, caption + notes, names, cells, kind)

@@ -37,15 +37,14 @@ _CELLS = 2**53
 
 def named(name: str, given: object) -> str:
     """Check the name of a column, a plan or a release."""
-    if not isinstance(given, str):
-        raise RefusedType(name, "be a string", type(given).__name__)
-    if not given:
+    text: str = checks.of_type(name, "be a string", given, str)
+    if not text:
         raise Refused(name, "not be empty", "''")
     try:
-        given.encode()
+        text.encode()
     except UnicodeEncodeError:
         raise Refused(name, "be Unicode", "half of a surrogate pair") from None
-    return given
+    return text
 
 
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:
@@ -65,8 +64,7 @@ def names(
 
 def make(family: str, size: int, parameters: Given) -> Matrix:
     """Make the matrix of a family for this many categories."""
-    if not isinstance(family, str):
-        raise RefusedType("family", "be the name of one", type(family).__name__)
+    checks.of_type("family", "be the name of one", family, str)
     if family not in FAMILIES:
         got = f"{shown(family)}{meant(family, FAMILIES)}"
         raise Refused("family", f"be one of {', '.join(FAMILIES)}", got)
@@ -137,7 +135,6 @@ class Groups(Shown):
 
 
 def _groups_of(given: object, size: int) -> Groups:
-    """Read a caller's ``(column, {value: matrix})``."""
     if isinstance(given, Groups):
         given = (given.column, dict(zip(given.labels.values, given.matrices, strict=True)))
     if not (isinstance(given, tuple | list) and len(given) == 2 and hasattr(given[1], "items")):
@@ -153,9 +150,8 @@ def _groups_of(given: object, size: int) -> Groups:
     return Groups(column, labels, tuple(chosen.values()))
 
 
-def _check_size(name: str, matrix: object, size: int, where: str = "") -> Matrix:
-    if not isinstance(matrix, Matrix):
-        raise RefusedType(name, f"hold a matrix{where}", type(matrix).__name__)
+def _check_size(name: str, given: object, size: int, where: str = "") -> Matrix:
+    matrix: Matrix = checks.of_type(name, f"hold a matrix{where}", given, Matrix)
     if matrix.size - matrix.padding != size:
         raise Refused(name, f"have size {size}{where}", matrix.size - matrix.padding)
     return matrix
@@ -198,8 +194,7 @@ def check_fields(
         must = "be given by one of family, matrix and groups"
         raise Refused("matrix", must, " and ".join(got) or "none")
     if family is None and parameters:
-        name = next(iter(parameters))
-        raise RefusedType(shown(name), "come with a family", "none")
+        raise RefusedType(shown(next(iter(parameters))), "come with a family", "none")
     held = None if groups is None else _groups_of(groups, size)
     if held is not None:
         every = held.matrices
@@ -230,17 +225,14 @@ def _read_recodes(columns: Names, axes: Axes, missing: str, given: Any) -> Recod
     if given is None:
         return ()
     must = "be a dict from values to categories"
-    if not isinstance(given, Mapping):
-        raise RefusedType("recode", must, type(given).__name__)
+    checks.of_type("recode", must, given, Mapping)
     unknown = [column for column in given if column not in columns]
     if unknown:
         raise Refused("recode", "be by column", f"`{shown(unknown[0])}`, which is none")
     found = []
     for column, labels in zip(columns, axes, strict=True):
         pairs = given.get(column)
-        pairs = {} if pairs is None else pairs
-        if not isinstance(pairs, Mapping):
-            raise RefusedType("recode", must, type(pairs).__name__)
+        pairs = {} if pairs is None else checks.of_type("recode", must, pairs, Mapping)
         codes = [None if to is None else labels.code(to) for to in pairs.values()]
         for code, to in zip(codes, pairs.values(), strict=True):
             if code is None and (to is not None or missing == "raise"):
@@ -423,6 +415,3 @@ class Joint(Coded):
     def categories(self) -> tuple[tuple[Label, ...], ...]:
         """The categories of each column, in the order of their codes."""
         return tuple(labels.values for labels in self.axes)
-
-
-__all__ = ["Categorical", "Groups", "Joint", "Missing", "about", "make", "named", "names"]

@@ -5,8 +5,6 @@ nothing else. ``docs/protocol.md`` says how a client draws from them; ``schemas/
 schema. Integers are decimal strings, because a JSON number of 2^53 or more is not exact everywhere.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from math import lcm
@@ -82,7 +80,6 @@ def _spellings(labels: Labels) -> list[str | bool]:
 
 
 def _describe_bins(attribute: Binned) -> dict[str, Any]:
-    """Describe the classes of a column of numbers or dates."""
     bins = attribute._bins
     spell = str if bins.dated else repr
     found: dict[str, Any] = {"type": "date" if bins.dated else "number"}

@@ -17,7 +17,7 @@ from bistochastic.errors import GuaranteeError, Refused, RefusedType
 from bistochastic.measures import log2_up
 from bistochastic_survey import checks
 from bistochastic_survey.plan.numeric import Attribute, Numeric
-from bistochastic_survey.wording import Shown, down, exact, meant, prefix, shown, up
+from bistochastic_survey.wording import Shown, down, exact, meant, prefix, quoted, shown, up
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.plan import Plan
@@ -81,8 +81,7 @@ class Measures(Shown):
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name} {text}" for name, text in self._facts())
-        listed = ", ".join(f"`{shown(column)}`" for column in self.columns)
-        return f"<Measures of {listed}: {said}>"
+        return f"<Measures of {quoted(self.columns)}: {said}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,8 +171,7 @@ def in_words(number: int) -> str:
 
 def _held(part: Measures) -> Guarantee:
     """State the guarantee of an attribute; without a number of records it hides no bits yet."""
-    most = log2_up(part.size or 1)
-    return Guarantee(1, part.bits or 0.0, most, part.beta or 0.0, part.epsilon)
+    return Guarantee(1, part.bits or 0.0, log2_up(part.size or 1), part.beta or 0.0, part.epsilon)
 
 
 def together(parts: Iterable[Measures]) -> Bits | None:
@@ -232,9 +230,7 @@ def _limits(given: Mapping[str, object], must: str) -> dict[str, Any]:
 def requirement(given: Mapping[str, object]) -> tuple[tuple[str, Any], ...]:
     """Read a publisher's requirement: some arguments of ``require``, in their order there."""
     must = f"map some of {', '.join(_REQUIRED)} to numbers"
-    if not isinstance(given, Mapping):
-        raise RefusedType("requirement", must, type(given).__name__)
-    for name in given:
+    for name in checks.of_type("requirement", must, given, Mapping):
         if name not in _REQUIRED:
             raise Refused("requirement", must, f"`{shown(name)}`{meant(name, _REQUIRED)}")
     found = _limits(given, "be a finite number")

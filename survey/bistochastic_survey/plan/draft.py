@@ -1,49 +1,37 @@
 """``Plan.for_frame``: a first plan from names, types and declared categories.
 
-Categories get randomized response at the requested beta or epsilon: it needs no order, and it is
-the most truthful matrix at that beta. Categories whose order matters get a geometric matrix, which
-reports near categories more often than far ones. Numbers are undecided: nothing distinguishes an
-income from a household id, a weight or the code of a region, of which only the first can be
-permuted. If the caller names numbers to permute, they are exchanged inside classes of neighbouring
-ranks (``k_anonymous``), of the smallest size that reaches the beta at any number of records. So
-every column reaches the same beta, and every record gets a value of similar size. Free text is left
-out, and the draft says so.
+Randomized response needs no order, and is the most truthful matrix at a beta. Nothing distinguishes
+an income from a household id, a weight or the code of a region, of which only the first can be
+permuted. Numbers that are permuted are exchanged inside classes of neighbouring ranks
+(``k_anonymous``), of the smallest size that reaches the beta at any number of records. So every
+column reaches the same beta, and every record gets a value of similar size.
 
 A codebook declares categories. A CSV file has a header with ``column`` and ``category`` and a line
 for each category, in order. A TOML file has a line such as ``sex = ["F", "M"]`` for each column. A
 file of SPSS, Stata or SAS has value labels.
 """
 
-from __future__ import annotations
-
 import csv
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.files.formats import STATISTICAL, open_source
-from bistochastic_survey.plan.attributes import MISSING, Categorical, Missing, every, named, names
+from bistochastic_survey.plan.attributes import MISSING, Categorical, every, named, names
 from bistochastic_survey.plan.labels import Labels, spelled_as
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
+from bistochastic_survey.release.columns import Missing
 from bistochastic_survey.table.schemas import Column, Holds, columns_of
 from bistochastic_survey.wording import about, meant, prefix, shown
 
 ENDINGS = (".csv", ".toml", *STATISTICAL)
 _PYTHON: dict[type, Holds] = {float: "numbers", int: "integers", str: "strings"}
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A first plan, and a sentence for each reason to leave columns out."""
-
-    plan: Plan
-    left_out: tuple[str, ...]
 
 
 def columns(schema: object, *, look: bool) -> list[Column]:
@@ -81,8 +69,8 @@ def draft(
     drop: Iterable[str] = (),
     missing: object = "raise",
     name: str = "plan",
-) -> Draft:
-    """Make the plan of :meth:`Plan.for_frame`, with the reasons why columns are left out."""
+) -> tuple[Plan, tuple[str, ...]]:
+    """Make the plan of :meth:`Plan.for_frame`; a sentence for each reason to leave columns out."""
     look = checks.flag("categories_from_data", categories_from_data)
     listed = columns(schema, look=look)
     book = () if codebook is None else columns(codebook, look=False)
@@ -154,7 +142,7 @@ def draft(
         column_labels={c.name: c.label for c in leaving if c.label is not None},
         value_labels={c.name: dict(c.texts) for c in leaving if c.texts},
     )  # fmt: skip
-    return Draft(plan, sentences)
+    return plan, sentences
 
 
 def _read_target(**asked: object) -> dict[str, Any]:
@@ -200,7 +188,6 @@ def _attribute(
 
 
 def _in_order(column: Column, missing: Missing) -> Column:
-    """Mark a column whose order matters; raise if its categories have none."""
     if column.levels is None or not (column.declared or column.ordered):
         must = "have declared categories, in their order, to be in `ordinal`"
         raise Refused("", must, shown(column.type), column=column.name)
@@ -231,7 +218,6 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
 
 
 def _read_codebook(path: str | Path) -> list[Column]:
-    """Read the columns that a codebook declares, in its order."""
     file = Path(path)
     if file.suffix.lower() not in ENDINGS:
         raise Refused("codebook", f"end in {', '.join(ENDINGS)}", shown(file.suffix) or "no ending")
@@ -250,7 +236,6 @@ def _read_codebook(path: str | Path) -> list[Column]:
 
 
 def _declared(name: str, levels: object) -> Column:
-    """Make a column with these categories, each given once."""
     column = named("codebook", name)
     if not isinstance(levels, list | tuple) or not levels:
         got = "none" if isinstance(levels, list | tuple) else type(levels).__name__

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic_survey.plan.attributes import named
+from bistochastic_survey.cached import cached
+from bistochastic_survey.plan.attributes import Categorical, Joint, named
 from bistochastic_survey.plan.labels import Label, Labels
-from bistochastic_survey.plan.numeric import Attribute
+from bistochastic_survey.plan.numeric import Attribute, Numeric
+from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.wording import about, meant, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from bistochastic_survey.plan.plan import Plan
-    from bistochastic_survey.release.columns import Coded
-
-    Rule = dict[str, tuple[Label | None, ...]]
 
 ColumnLabels = tuple[tuple[str, str], ...]
 ValueLabels = tuple[tuple[str, tuple[tuple[Label, str], ...]], ...]
@@ -41,6 +39,20 @@ class PlanFields:
     column_labels: Any = ()
     value_labels: Any = ()
     id_type: IdType | None = None
+
+    @cached
+    def _coded(self) -> tuple[Categorical | Joint, ...]:
+        """The attributes that are drawn row by row."""
+        return tuple(a for a in self.attributes if not a.whole_column)
+
+    @cached
+    def _numeric(self) -> tuple[Numeric, ...]:
+        """The attributes that are drawn as a whole."""
+        return tuple(a for a in self.attributes if a.whole_column)
+
+    @cached
+    def _protected(self) -> frozenset[str]:
+        return frozenset(column for a in self.attributes for column in a.columns)
 
 
 def of_columns(given: object, known: Collection[str] | None) -> ColumnLabels:
@@ -98,8 +110,7 @@ def _column(name: str, given: object, known: Collection[str] | None) -> str:
     column = named(name, given)
     if known is not None and column not in known:
         must = "be of columns that the plan names"
-        got = f"`{shown(column)}`, which is none of them{meant(column, known)}"
-        raise Refused(name, must, got)
+        raise Refused(name, must, f"`{shown(column)}`, which is none of them{meant(column, known)}")
     return column
 
 

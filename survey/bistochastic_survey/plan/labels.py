@@ -123,19 +123,6 @@ def padded(labels: Labels, many: int) -> Labels:
     return Labels.of("categories", [*labels.values, *more])
 
 
-def like(labels: Labels, value: Any) -> tuple[Label | float, ...] | None:
-    """Convert the categories to the type of this value; None if one cannot be converted."""
-    plain = _plain(value)
-    if type(plain) is float:
-        whole = spelled_as(labels, "integer")
-        if whole is None or max(abs(int(each)) for each in whole.values) >= EXACT:
-            return None
-        return tuple(float(each) for each in whole.values)
-    kind = _KINDS.get(type(plain))
-    found = None if kind is None else spelled_as(labels, kind)
-    return None if found is None else found.values
-
-
 def spelling(value: Any) -> str | bool | None:
     """Return what distinguishes categories: the digits of an integer, a string or a boolean."""
     value = _plain(value)
@@ -159,7 +146,6 @@ def plain_integer(text: str) -> int | None:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a NumPy number, string or boolean to Python's type."""
     if type(value) in _KINDS:
         return value
     kind = getattr(getattr(value, "dtype", None), "kind", "")

@@ -7,12 +7,13 @@ Classes are ``[low, high)``; the last class of numbers is closed, ``[low, high]`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +22,22 @@ import bistochastic as bs
 from bistochastic import Matrix, structure
 from bistochastic.backend import Family
 from bistochastic.errors import Refused, RefusedType
+from bistochastic.measures import Displacement
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
-from bistochastic_survey.plan.attributes import (
-    FAMILIES,
-    Categorical,
-    Joint,
-    check_fields,
-    make,
-    named,
-    refuse_at_once,
-    refuse_padding,
-)
+from bistochastic_survey.plan import attributes
+from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.labels import Labels
-from bistochastic_survey.release.columns import Missing, Places, WholeColumn, read_clipped
+from bistochastic_survey.release.columns import (
+    Missing,
+    NumericValues,
+    Places,
+    read_clipped,
+    refuse_missing,
+)
 from bistochastic_survey.table.arrays import narrow
 from bistochastic_survey.table.frames import Codes, Mask, Table
-from bistochastic_survey.wording import about, row, shown
+from bistochastic_survey.wording import Shown, about, row, shown
 
 Break = int | float | date
 Ends = tuple[Break | None, Break | None]
@@ -255,10 +255,10 @@ class Binned(Categorical):
         unit: str | None = None,
         **parameters: Any,
     ) -> None:
-        name = named("column", column)
+        name = attributes.named("column", column)
         with about([name]):
             bins = Bins.of(breaks, open)
-            held = check_fields(
+            held = attributes.check_fields(
                 (name,), (Labels(bins.names, "text"),), family, parameters, matrix=matrix,
                 missing=missing, groups=groups, unit=unit,
             )  # fmt: skip
@@ -273,7 +273,7 @@ class Binned(Categorical):
                 held, _bins=bins, output=output, step=_step(step, output, bins), bottom=least,
                 top=most, representatives=_representatives(representatives, bins),
             )  # fmt: skip
-            refuse_padding("bins", self.matrices)
+            attributes.refuse_padding("bins", self.matrices)
             if output == "number":
                 _ = self._places
 
@@ -326,7 +326,6 @@ class Binned(Categorical):
 
 
 def _representatives(given: object, bins: Bins) -> tuple[float, ...] | None:
-    """Read a number inside each class."""
     if given is None:
         return None
     must = "hold a finite number inside each class, in order"
@@ -424,13 +423,8 @@ def _spell(x: Break) -> str:
     return x.isoformat() if isinstance(x, date) else repr(x)
 
 
-# Permuted and averaged.
-
-Given = Mapping[str, object]
-
-
 @dataclass(frozen=True, init=False, repr=False)
-class Numeric(WholeColumn):
+class Numeric(Shown):
     """A column of numbers, permuted among the records or averaged in classes.
 
     The matrix has one row per record, so it is made when their number is known: by
@@ -454,6 +448,24 @@ class Numeric(WholeColumn):
     <Matrix k_anonymous 1000 x 1000: beta ...>
     """
 
+    whole_column: ClassVar[Literal[True]] = True
+    """Whether rows can be drawn only all together."""
+    steps: ClassVar[int] = 2
+    axes: ClassVar[tuple[()]] = ()
+    groups: ClassVar[None] = None
+    unit: ClassVar[None] = None
+    column: str
+    family: Family | None
+    given: tuple[tuple[str, Any], ...]
+    matrix: Matrix | None
+    order: Literal["rank"] | None
+    how: Literal["permute", "average"]
+    within: str | None = None
+    min_group: int = 10
+    missing: Literal["raise", "keep"] = "raise"
+    bottom: Break | None = None
+    top: Break | None = None
+
     def __init__(
         self,
         column: str,
@@ -469,27 +481,25 @@ class Numeric(WholeColumn):
         top: float | None = None,
         **parameters: Any,
     ) -> None:
-        name = named("column", column)
+        name = attributes.named("column", column)
         with about([name]):
             if (family is None) == (matrix is None):
                 got = "none" if family is None else "both"
                 raise Refused("matrix", "be given by one of family and matrix", got)
             if matrix is not None:
-                if not isinstance(matrix, Matrix):
-                    raise RefusedType("matrix", "be a matrix", type(matrix).__name__)
-                refuse_padding("numbers", [matrix])
+                checks.of_type("matrix", "be a matrix", matrix, Matrix)
+                attributes.refuse_padding("numbers", [matrix])
                 if parameters:
-                    other = next(iter(parameters))
-                    raise RefusedType(shown(other), "come with a family", "none")
-            elif not isinstance(family, str) or family not in FAMILIES:
-                make(family, 1, {})  # type: ignore[arg-type] # says what is known
+                    raise RefusedType(shown(next(iter(parameters))), "come with a family", "none")
+            elif not isinstance(family, str) or family not in attributes.FAMILIES:
+                attributes.make(family, 1, {})  # type: ignore[arg-type] # says what is known
             else:
-                refuse_at_once(family, parameters)
+                attributes.refuse_at_once(family, parameters)
             if order is not None:
                 checks.one_of("order", order, ("rank",))
             checks.one_of("how", how, ("permute", "average"))
             checks.one_of("missing", missing, ("raise", "keep"))
-            by = None if within is None else named("within", within)
+            by = None if within is None else attributes.named("within", within)
             least = checks.whole("min_group", min_group, 2)
             low, high = clipped(bottom, top)
             if by == name:
@@ -497,7 +507,46 @@ class Numeric(WholeColumn):
             if by is not None or missing == "keep":
                 _check_grouped(family, parameters, least)
         given = tuple((key, _frozen(value)) for key, value in sorted(parameters.items()))
-        super().__init__(name, family, given, matrix, order, how, by, least, missing, low, high)
+        vars(self).update(
+            column=name, family=family, given=given, matrix=matrix, order=order, how=how, within=by,
+            min_group=least, missing=missing, bottom=low, top=high,
+        )  # fmt: skip
+
+    @property
+    def grouped(self) -> bool:
+        """Whether numbers are permuted among some of the records, of which the data say how many:
+        those of a group, or those that are not missing."""
+        return self.within is not None or self.missing == "keep"
+
+    def _holds(self, released: bool) -> dict[str, str]:
+        return {self.column: "float" if self.how == "average" else "number"}
+
+    def _read(self, table: Table, by: Table | None = None) -> NumericValues:
+        name = self.column
+        values, missing = read_clipped(table, name, 0, (self.bottom, self.top))
+        if missing is not None and self.missing == "raise":
+            at = int(np.argmax(missing))
+            cure = 'leave such rows out, fill them in, or keep them: missing="keep"'
+            got = f"{int(missing.sum())}, the first in row {at}: {cure}"
+            raise Refused("", "hold no missing values", got, column=name, row=at)
+        if self.how == "average" and values.dtype.kind != "f":
+            must = "hold floats where class means are released, as means are"
+            raise RefusedType("", must, "integers", column=name)
+        codes = None
+        if self.within is not None:
+            # The code of each row's group, in the order of the values.
+            codes, groups = (table if by is None else by).levels(self.within)
+            if None in groups:
+                why = "as numbers are permuted within its groups"
+                refuse_missing(self.within, codes == groups.index(None), why, 0)
+        found = NumericValues(values, missing, codes)
+        if self.grouped:
+            few = [n for n in map(len, found.parts()) if 0 < n < self.min_group]
+            if few:
+                by_ = "" if self.within is None else f" in each group of `{shown(self.within)}`"
+                must = f"hold {self.min_group} or more numbers{by_}, as min_group says"
+                raise Refused("", must, min(few), column=name)
+        return found
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -519,12 +568,18 @@ class Numeric(WholeColumn):
             return bound_to(self, self._matrix_for(n))
 
     def _matrix_for(self, n: int) -> Matrix:
-        """Build the matrix over ``n`` records."""
         given = {key: list(value) if isinstance(value, tuple) else value
                  for key, value in self.given}  # fmt: skip
-        matrix = make(self.family or "", n, given)
-        refuse_padding("numbers", [matrix])
+        matrix = attributes.make(self.family or "", n, given)
+        attributes.refuse_padding("numbers", [matrix])
         return matrix
+
+    @property
+    def _displacement(self) -> Displacement | None:
+        """How far the matrix moves values; None without one, or if it is too large."""
+        with suppress(ValueError):
+            return self.matrix and self.matrix.displacement()
+        return None
 
     @property
     def _example(self) -> Matrix:
@@ -541,7 +596,6 @@ class Numeric(WholeColumn):
 
     @property
     def _drawn(self) -> str:
-        """The family and its parameters."""
         law = self.family or ("" if self.matrix is None else self.matrix.family)
         return ", ".join([law, *(f"{key}={value}" for key, value in self.given)])
 
@@ -552,7 +606,7 @@ class Numeric(WholeColumn):
         return f"<Numeric `{shown(self.column)}`, {self.how}{order}: {self._drawn}{many}>"
 
 
-def _check_grouped(family: str | None, parameters: Given, least: int) -> None:
+def _check_grouped(family: str | None, parameters: attributes.Given, least: int) -> None:
     """Raise an error for a family whose least bits over all sizes of groups are not known.
 
     Classes of at least k records hide log2 k bits or more in a group of any size. For randomized
@@ -571,7 +625,7 @@ def _check_grouped(family: str | None, parameters: Given, least: int) -> None:
     k = parameters.get("k")
     if k is not None and not least >= checks.whole("k", k, 1):
         raise Refused("min_group", "be at least k", least)
-    if k is None and structure.two_valued(make(family, least, parameters)) is None:
+    if k is None and structure.two_valued(attributes.make(family, least, parameters)) is None:
         must = "have k, or be randomized_response or uniform, for groups of any size"
         raise Refused("family", must, shown(family))
 
@@ -579,8 +633,7 @@ def _check_grouped(family: str | None, parameters: Given, least: int) -> None:
 def bound_to(attribute: Numeric, matrix: Matrix) -> Numeric:
     """Return the same attribute with this matrix over the records."""
     bound = object.__new__(Numeric)
-    held = {each.name: getattr(attribute, each.name) for each in fields(WholeColumn)}
-    WholeColumn.__init__(bound, **{**held, "matrix": matrix})
+    vars(bound).update(vars(attribute), matrix=matrix)
     return bound
 
 

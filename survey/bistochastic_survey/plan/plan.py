@@ -6,22 +6,22 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from datetime import date
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack, get_args, overload
 
 from bistochastic import Key, KeySource
-from bistochastic.errors import GuaranteeError, Refused, RefusedType
+from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import definitions, file_labels, plan_json
-from bistochastic_survey.plan.attributes import Categorical, Joint, Missing, every, named, names
+from bistochastic_survey.plan.attributes import Categorical, Joint, every, named, names
 from bistochastic_survey.plan.file_labels import IdType, PlanFields
 from bistochastic_survey.plan.numeric import Attribute, Numeric
+from bistochastic_survey.release.columns import Missing
 from bistochastic_survey.wording import meant, prefix, shown
 
 if TYPE_CHECKING:
-    from datetime import date
-    from os import PathLike
-
     import pyarrow as pa
 
     from bistochastic_survey.analysis.collector import Collector
@@ -114,9 +114,8 @@ class Plan(PlanFields):
     ) -> None:
         listed = checks.items("attributes", "be a list of attributes", attributes)
         for attribute in listed:
-            if not isinstance(attribute, Categorical | Joint | Numeric):
-                must = "hold Categorical, Joint, Binned and Numeric"
-                raise RefusedType("attributes", must, type(attribute).__name__)
+            must = "hold Categorical, Joint, Binned and Numeric"
+            checks.of_type("attributes", must, attribute, Categorical | Joint | Numeric)
         open_ones = names("undecided", undecided)
         if not listed and not open_ones:
             raise Refused("attributes", "hold at least one", "none")
@@ -159,21 +158,6 @@ class Plan(PlanFields):
     def value_labels(self) -> dict[str, dict[str | int | bool, str]]:
         """Labels of values by column, for files of SPSS and Stata: see :attr:`column_labels`."""
         return {column: dict(pairs) for column, pairs in vars(self)["value_labels"]}
-
-    @cached
-    def _coded(self) -> tuple[Categorical | Joint, ...]:
-        """The attributes that are drawn row by row."""
-        return tuple(a for a in self.attributes if not a.whole_column)
-
-    @cached
-    def _numeric(self) -> tuple[Numeric, ...]:
-        """The attributes that are drawn as a whole."""
-        return tuple(a for a in self.attributes if a.whole_column)
-
-    @cached
-    def _protected(self) -> frozenset[str]:
-        """The columns of all attributes."""
-        return frozenset(column for a in self.attributes for column in a.columns)
 
     @classmethod
     def for_frame(
@@ -250,14 +234,14 @@ class Plan(PlanFields):
         """
         from bistochastic_survey.plan.draft import draft
 
-        made = draft(
+        plan, left_out = draft(
             schema, beta=beta, epsilon=epsilon, truthfulness=truthfulness,
             categories_from_data=categories_from_data, codebook=codebook, ordinal=ordinal,
             numeric=numeric, keep=keep, drop=drop, missing=missing, name=name,
         )  # fmt: skip
-        for sentence in made.left_out:
+        for sentence in left_out:
             warnings.warn(f"`for_frame` leaves columns out: {sentence}", UserWarning, stacklevel=2)
-        return made.plan
+        return plan
 
     @property
     def definition(self) -> int:
@@ -287,7 +271,6 @@ class Plan(PlanFields):
         return definitions.together(x for x in self.by_attribute.values() if x.kind == "numeric")
 
     def _refuse_undecided(self, error: type[Refused] = Refused) -> None:
-        """Raise, unless every column is decided."""
         if self.undecided:
             cure = "permute a column as Numeric, name it in keep or drop, or declare its categories"
             got = f"numbers without declared categories: {cure}"
@@ -384,13 +367,9 @@ class Plan(PlanFields):
         """
         return dict(vars(self)["requirement"])
 
-    @cached
-    def _unmet(self) -> GuaranteeError | None:
-        """Say why the requirement is not met; ``None`` if it is met, or if it is empty."""
-        return definitions.unmet(self)
+    _unmet = cached(definitions.unmet)
 
     def _meet_requirement(self) -> None:
-        """Raise, unless the requirement is met."""
         if self._unmet is not None:
             raise copy(self._unmet)
 

@@ -19,7 +19,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bistochastic import Matrix, build
-from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
+from bistochastic.errors import OutOfMemoryError, Refused
+from bistochastic_survey import checks
 from bistochastic_survey.json_fields import OLDER, Fields, Here, parsed
 from bistochastic_survey.plan.attributes import Categorical, Joint, make
 from bistochastic_survey.plan.labels import Label
@@ -58,9 +59,8 @@ def number(value: Any) -> Any:
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     beyond = type(value) is int and abs(value) > _EXACT
-    return (
-        str(value) if beyond or (isinstance(value, float) and not math.isfinite(value)) else value
-    )
+    infinite = isinstance(value, float) and not math.isfinite(value)
+    return str(value) if beyond or infinite else value
 
 
 def _matrix_data(matrix: Matrix) -> Fields:
@@ -135,7 +135,6 @@ def _coded_data(attribute: Coded) -> Fields:
 
 
 def _day(x: Break) -> int | float | str:
-    """Convert a break to plain data: a date as ISO 8601 writes it."""
     return x.isoformat() if isinstance(x, date) else x
 
 
@@ -232,7 +231,6 @@ def _number(here: Here) -> Any:
 
 
 def _given(here: Here, readers: Mapping[str, Callable[[Here], Any]]) -> Fields:
-    """Read the fields that are given."""
     return {name: read(here[name]) for name, read in readers.items() if name in here}
 
 
@@ -307,7 +305,6 @@ def _brk(here: Here) -> Any:
 
 
 def _pairs(here: Here, what: str = "category") -> dict[Any, Any]:
-    """Pairs of values and categories, or labels, no value twice."""
     pairs = [_labels(pair) for pair in here.items()]
     for pair, item in zip(pairs, here.items(), strict=True):
         if len(pair) != 2:
@@ -350,7 +347,6 @@ def _read_coded(here: Here) -> Categorical | Joint:
 
 
 def _law(here: Here, size: int) -> Fields:
-    """Read the unit and the matrix, or the matrix of each group."""
     return _given(here, {
         "unit": Here.text,
         "matrix": lambda law: _matrix(law, size),
@@ -460,8 +456,7 @@ def from_toml(kind: type[P], text: str) -> P:
     """Read a plan from TOML."""
     import tomllib
 
-    if not isinstance(text, str):
-        raise RefusedType("text", "be a string", type(text).__name__)
+    checks.of_type("text", "be a string", text, str)
     _refuse_path(text, ".toml")
     try:
         data = tomllib.loads(text)
@@ -504,7 +499,6 @@ def to_toml(plan: Plan) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Write a value on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

@@ -16,8 +16,7 @@ from bistochastic_survey.plan.definitions import Bits, Measures, pooled, togethe
 from bistochastic_survey.plan.definitions import epsilon as total
 from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.release.columns import Coded
-from bistochastic_survey.wording import down, prefix, shown, table, up
+from bistochastic_survey.wording import down, prefix, quoted, shown, table, up
 
 
 def published_unchanged(plan: Plan) -> list[str]:
@@ -102,9 +101,7 @@ def warnings(plan: Plan) -> list[str]:
         found.append("unprotected and numeric columns can reveal protected columns that they are "
                      f"correlated with ({_audit('giveaways')})")  # fmt: skip
     if plan.keep and plan.units is None:
-        what = "that the plan does not name" if plan.keep == "*" else ", ".join(
-            f"`{shown(column)}`" for column in plan.keep
-        )  # fmt: skip
+        what = "that the plan does not name" if plan.keep == "*" else quoted(plan.keep)
         found.append(
             f"no units are declared: if one of the unprotected columns {what} groups records that "
             "share true values, as a household does, their reported values can be pooled: name it "
@@ -125,28 +122,26 @@ def exposed(plan: Plan) -> list[str]:
 
 def becomes(epsilon: float) -> str:
     """Write what a suspicion of 1% becomes at most, by this epsilon."""
-    from bistochastic_survey.report.suspicion import STATED, after, exponential, percent
+    from bistochastic_survey.report.numbers import STATED, after, exponential, percent
 
     return percent(after(STATED[0], None if math.isinf(epsilon) else exponential(epsilon)))
 
 
 def notes(plan: Plan) -> list[str]:
     """List codes that are never true, in sentences."""
-    return grouped((a.columns, each) for a in plan._coded for each in _notes_for(a))
-
-
-def _notes_for(attribute: Coded) -> list[str]:
-    matrix = attribute.matrices[0]
-    many = matrix.padding
-    if not many:
-        return []
-    true = matrix.size - many
-    said = matrix.apply(measures.prior_of(matrix, np.full(true, 1 / true)))
-    share = 1 - float(said[:true].sum())
-    return [
-        f"{many:,} of {matrix.size:,} codes ({many / matrix.size:.1%}) are never true: if all "
-        f"categories are equally frequent, {share:.1%} of the reported values are such codes"
-    ]
+    told = []
+    for attribute in plan._coded:
+        matrix = attribute.matrices[0]
+        if many := matrix.padding:
+            true = matrix.size - many
+            said = matrix.apply(measures.prior_of(matrix, np.full(true, 1 / true)))
+            share = 1 - float(said[:true].sum())
+            told.append((attribute.columns, (
+                f"{many:,} of {matrix.size:,} codes ({many / matrix.size:.1%}) are never true: if "
+                f"all categories are equally frequent, {share:.1%} of the reported values are such "
+                "codes"
+            )))  # fmt: skip
+    return grouped(told)
 
 
 def _audit(part: str) -> str:
@@ -217,7 +212,6 @@ LINKED = (
 
 
 def _sums(plan: Plan) -> list[tuple[str, str]]:
-    """State the betas and the epsilon of all columns, and the weakest column."""
     parts = betas(plan)
     why = "; ".join(grouped((e.columns, e.reason) for e in plan.by_attribute.values() if e.reason))
     epsilon = f"epsilon {up(plan.epsilon, 4)} per record" + (f" ({why})" if why else "")
@@ -229,8 +223,8 @@ def _sums(plan: Plan) -> list[tuple[str, str]]:
             limit = total(members)
             more = f", epsilon {up(limit, 4)} per record" if math.isfinite(limit) else ""
             found.append((name[0].upper() + name[1:], _part(part) + more))
-        means = [f"`{shown(a.column)}`" for a in plan._numeric if a.how == "average"]
-        found += [("Class means", f"{', '.join(means)}: no noise")] if means else []
+        means = quoted(a.column for a in plan._numeric if a.how == "average")
+        found += [("Class means", f"{means}: no noise")] if means else []
         found.append(("All columns", epsilon))
     known = [each for each in plan.by_attribute.values() if each.beta is not None]
     if len(known) > 1:
@@ -266,7 +260,7 @@ def meaning(plan: Plan) -> list[str]:
              "(everything is hidden)."] if beta.startswith("beta") else []  # fmt: skip
     if math.isinf(plan.epsilon):
         return [*lines, "Epsilon is infinite: in the worst case, there is no limit."]
-    from bistochastic_survey.report.suspicion import exponential
+    from bistochastic_survey.report.numbers import exponential
 
     most = up(float(exponential(plan.epsilon)), 3) if plan.epsilon < 700 else "e^epsilon"
     return [*lines, f"Epsilon {up(plan.epsilon, 4)}: the worst case. One true record explains a "
@@ -285,7 +279,18 @@ def several(plan: Plan) -> list[str]:
     one = "Epsilon and beta hold for one record"
     finite = [each for each in plan.by_attribute.values() if math.isfinite(each.epsilon)]
     if plan.units:
-        return [*by_unit(plan), *_describe_pooling(plan, one)]
+        single = [
+            part for a, part in zip(plan.attributes, plan.by_attribute.values(), strict=True)
+            if a.unit is None and math.isfinite(part.epsilon)
+        ]  # fmt: skip
+        return [
+            *by_unit(plan),
+            f"{one}. Reported values of m records of one unit, by {quoted(plan.units)}, can be "
+            "pooled: columns drawn by the unit count once, the epsilon of each other column m "
+            "times.",
+            *grouped((e.columns, _grows(lambda m, e=e: m * e.epsilon)) for e in single),  # type: ignore[misc]
+            f"All columns of m records of a unit: {_grows(lambda m: pooled(plan, m))}",
+        ]
     if not finite:
         return [f"{one}: several records of the same true value, as in a household, reveal more."]
     # All columns together that have a bound.
@@ -303,7 +308,7 @@ def several(plan: Plan) -> list[str]:
 
 def _grows(epsilon: Callable[[int], float]) -> str:
     """Bound a suspicion after this many records, by the epsilon of all of them."""
-    from bistochastic_survey.report.suspicion import MANY
+    from bistochastic_survey.report.numbers import MANY
 
     first, *rest = [f"{becomes(epsilon(m))} with {m}" for m in MANY]
     return f"a suspicion of 1% becomes at most {', '.join([f'{first} record', *rest])}."
@@ -321,27 +326,6 @@ def by_unit(plan: Plan) -> list[str]:
             columns = prefix(c for part in parts for c in part.columns)
             found.append(f"{columns}drawn once per unit of `{shown(unit)}`: {sums}, per unit")
     return found
-
-
-def _describe_pooling(plan: Plan, one: str) -> list[str]:
-    """State the bound for the reported values of several records of one unit."""
-    by = ", ".join(f"`{shown(unit)}`" for unit in plan.units or ())
-    found = [
-        f"{one}. Reported values of m records of one unit, by {by}, can be pooled: columns drawn "
-        "by the unit count once, the epsilon of each other column m times."
-    ]
-    single = [
-        part for a, part in zip(plan.attributes, plan.by_attribute.values(), strict=True)
-        if a.unit is None and math.isfinite(part.epsilon)
-    ]  # fmt: skip
-    found += grouped((e.columns, _grows(lambda m, e=e: m * e.epsilon)) for e in single)  # type: ignore[misc]
-    return [*found, f"All columns of m records of a unit: {_grows(lambda m: pooled(plan, m))}"]
-
-
-def undecided(plan: Plan) -> list[str]:
-    """List what is still to be decided, in phrases."""
-    choices = "permute as Numeric, keep, drop or declare the categories"
-    return [f"{prefix(plan.undecided)}{choices}"] if plan.undecided else []
 
 
 def ids(plan: Plan) -> str:
@@ -368,8 +352,7 @@ class Preview:
 
     def expectations(self) -> list[list[str]]:
         """Make a row of text for each categorical column: what to expect of the records."""
-        from bistochastic_survey.report.precision import precision
-        from bistochastic_survey.report.suspicion import STATED, after, odds, percent
+        from bistochastic_survey.report.numbers import STATED, after, odds, percent, precision
 
         found = []
         for attribute in self.plan._coded if self.records is not None else ():
@@ -406,17 +389,18 @@ class Preview:
     def _lists(self) -> dict[str, Sequence[str]]:
         """Phrases under their headings, the same in text and in a notebook."""
         plan = self.plan
-        left = f"columns {', '.join(f'`{shown(column)}`' for column in plan.drop)}"
+        left = f"columns {quoted(plan.drop)}"
+        choices = "permute as Numeric, keep, drop or declare the categories"
+        undecided = f"{prefix(plan.undecided)}{choices}"
         return {
             "Published unchanged": possibly_unchanged(plan),
             "Left out": [left] * bool(plan.drop),
-            "Undecided, so nothing can be protected yet": undecided(plan),
+            "Undecided, so nothing can be protected yet": [undecided] * bool(plan.undecided),
             "Warnings": warnings(plan),
             "Notes": notes(plan),
         }
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data.

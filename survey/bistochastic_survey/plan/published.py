@@ -9,8 +9,6 @@ value, and anyone can undo it.
 Facts are about the plan and the options, never about values. Sentences are made from them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +22,7 @@ from bistochastic_survey.plan.labels import Label
 from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.columns import Coded
-from bistochastic_survey.wording import cut, shown
+from bistochastic_survey.wording import cut, quoted, shown
 
 Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -221,8 +219,7 @@ def _of_column(attribute: Coded, column: str, each: list[_Read | None]) -> list[
     if not read or len(read) < len(each):
         seen = [Fact("missing", column)] if attribute.missing == "keep" else []
         return [Fact("unchecked", column), *seen]
-    occurs = read[0].occurs
-    several = int(occurs.sum()) > 1
+    several = int(read[0].occurs.sum()) > 1
     if several and all(one.whole for one in read):
         return [Fact("column" if all(one.same for one in read) else "renamed", column)]
     found = [Fact("missing", column)] if attribute.missing == "keep" else []
@@ -428,7 +425,7 @@ def phrases(found: Iterable[Fact]) -> list[str]:
 def _phrase(fact: Fact, columns: list[str]) -> str:
     kind, by, groups, places = fact.kind, fact.by, fact.groups, fact.places
     categories = fact.categories
-    names = ", ".join(f"`{shown(column)}`" for column in columns)
+    names = quoted(columns)
     s = "s" * (len(columns) > 1)
     its = "their matrices change" if len(columns) > 1 else "its matrix changes"
     where = f" where `{shown(by)}` is {_list_names(groups, ' or ')}" if groups else ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -121,15 +122,9 @@ class BatchFunction(Shown):
         found: FrameT = self._protected(opened(frame), self.key.read())
         return found
 
-    def _like(self, frame: Any) -> Any:
-        """Return what comes out for a frame without rows, without a key."""
-        return self._protected(opened(frame), None)
-
     def _check(self, given: pa.RecordBatch | pa.Table, kind: str) -> None:
-        """Raise an error for anything but this pyarrow type, and for another schema."""
-        if not isinstance(given, getattr(pa, kind)):
-            name = kind.removeprefix("Record").lower()
-            raise RefusedType(name, f"be a {kind} of pyarrow", type(given).__name__)
+        name = kind.removeprefix("Record").lower()
+        checks.of_type(name, f"be a {kind} of pyarrow", given, getattr(pa, kind))
         if self._expected is not None:
             check_schema(given.schema.remove_metadata(), self._expected)
 
@@ -139,7 +134,6 @@ class BatchFunction(Shown):
         return Run(self.plan, names, options, row_columns=self.row_columns)
 
     def _protected(self, table: Table, key: Key | None) -> Any:
-        """Protect some rows."""
         return self._run(table.names, key).piece(table, None)
 
     def certificate(
@@ -213,8 +207,7 @@ def batch_function(
         raise RefusedType("key", must, "a Key")
     if not isinstance(key, KeySource):
         twice = "none, so a row that is done twice gets two reported values"
-        got = twice if key is None else type(key).__name__
-        raise RefusedType("key", "be a KeySource", got)
+        raise RefusedType("key", "be a KeySource", twice if key is None else type(key).__name__)
     if not checks.flag("allow_insecure", allow_insecure) and key.fingerprint == "insecure":
         must = "be a secret, or allow_insecure=True be said"
         raise Refused("key", must, "one that anyone can guess")
@@ -245,7 +238,6 @@ def batch_function(
 
 
 def _schema(given: pa.Schema) -> pa.Schema:
-    """Return a pyarrow schema without its metadata."""
     if not isinstance(given, pa.Schema):
         got = f"{type(given).__module__.split('.')[0]}'s {type(given).__name__}"
         raise RefusedType("schema", "be a Schema of pyarrow", got)
@@ -283,8 +275,9 @@ def _on_dask(f: BatchFunction, frame: dd.DataFrame) -> dd.DataFrame:
     if not isinstance(frame, dd.DataFrame):
         raise _wrong("be a DataFrame of Dask", frame)
     empty = _without_index(frame._meta)
-    found = frame.map_partitions(_partition, f, _kinds(empty), meta=f._like(empty))
-    return found.clear_divisions()
+    return frame.map_partitions(
+        _partition, f, _kinds(empty), meta=f._protected(opened(empty), None)
+    ).clear_divisions()
 
 
 def _partition(frame: pd.DataFrame, f: BatchFunction, kinds: dict[str, str]) -> pd.DataFrame:
@@ -350,7 +343,7 @@ def _on_polars(f: BatchFunction, frame: object) -> pl.LazyFrame:
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
-        schema=f._like(frame.collect_schema().to_frame()).schema,
+        schema=f._protected(opened(frame.collect_schema().to_frame()), None).schema,
         streamable=True,
     )
 
@@ -386,23 +379,19 @@ def _on_spark(
     out = StructType(
         [StructField(name, named.get(name, StringType())) for name in f.schema(arrow).names]
     )
-    made = frame.mapInArrow(Ordered(f, tuple(arrow.names)), out)
+    made = frame.mapInArrow(partial(in_order, f, dict.fromkeys(arrow.names, "")), out)
     if observation is not None:
         made = made.observe(observation, functions.count(functions.lit(1)).alias("records"))
     return made
 
 
-class Ordered:
-    """The function, for batches that must have these columns in this order."""
-
-    def __init__(self, f: BatchFunction, names: tuple[str, ...]) -> None:
-        self._f, self._names = f, dict.fromkeys(names, "")
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Give each record batch protected, as it comes."""
-        for batch in batches:
-            unchanged(dict.fromkeys(batch.schema.names, ""), self._names)
-            yield taken_by_spark(self._f.batch(batch))
+def in_order(
+    f: BatchFunction, names: dict[str, str], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Protect each record batch as it comes; all must have these columns in this order."""
+    for batch in batches:
+        unchanged(dict.fromkeys(batch.schema.names, ""), names)
+        yield taken_by_spark(f.batch(batch))
 
 
 def taken_by_spark(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -13,19 +13,17 @@ from os import PathLike
 from typing import Any
 
 from bistochastic import Matrix, measures
-from bistochastic.measures import Displacement
 from bistochastic_survey.cached import cached
 from bistochastic_survey.json_fields import Fields
 from bistochastic_survey.plan import central, plan_json, preview, published
 from bistochastic_survey.plan.central import Central
 from bistochastic_survey.plan.definitions import Measures
-from bistochastic_survey.plan.numeric import Attribute, Numeric
+from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import certificate_json
 from bistochastic_survey.release.certificate_json import ByIds, Unit, drawn_by
-from bistochastic_survey.wording import prefix, shown, table, visible, visible_lines
+from bistochastic_survey.wording import prefix, quoted, shown, table, visible, visible_lines
 
-VERSION = certificate_json.VERSION
 BLOCK = 65_536
 # The consequences of noise by blocks under a stored key.
 BLOCKS = (
@@ -75,7 +73,6 @@ class Certificate:
 
     @property
     def _line(self) -> str:
-        """The release in one line."""
         hashed = [each.pseudonym for each in (self.ids, *self.units) if each is not None]
         columns = len(self.plan._protected) + len(self.unprotected_columns)
         columns += len(hashed) - hashed.count(None)
@@ -145,8 +142,7 @@ class Certificate:
             f"the declared categories of `{shown(column)}`, in their order"
             for column in self.declared_categories
         ]
-        seen = published.facts(self.plan, kept=(), shuffled=self.shuffled)
-        found += published.phrases(seen)
+        found += published.phrases(published.facts(self.plan, kept=(), shuffled=self.shuffled))
         if self.ids is not None and not self.ids.row_columns:
             where = "in this release and in others by ids under its key"
             found += published.linkable(self.plan, where)
@@ -202,9 +198,8 @@ class Certificate:
         if self.ids.row_columns:
             found.append(
                 "Use each release name for one file: rows are addressed by "
-                + ", ".join(f"`{shown(column)}`" for column in self.ids.row_columns)
-                + " under the release name. A second file under the same name shows which of its "
-                "rows differ."
+                f"{quoted(self.ids.row_columns)} under the release name. A second file under the "
+                "same name shows which of its rows differ."
             )
             return tuple(found)
         checked = self.ids.rows_per_id_checked
@@ -252,10 +247,6 @@ class Certificate:
         """
         return plan_json.digest_of(self._data())
 
-    @property
-    def _addressing(self) -> str:
-        return "position" if self.ids is None else "rows" if self.ids.row_columns else "ids"
-
     def to_dict(self) -> Fields:
         """Return the certificate as plain data: those that were read, if it was read."""
         stated = self._central and self._central._asdict()
@@ -267,18 +258,18 @@ class Certificate:
         if self._source is not None and self._source[0] == self:
             read: Fields = json.loads(self._source[1])
             return read
-        plan = self.plan
+        plan, ids = self.plan, self.ids
         return {
-            "certificate_version": VERSION,
+            "certificate_version": certificate_json.VERSION,
             "package": f"bistochastic {self.package}",
             "records": self.records,
             "release_name": self.release_name,
             "key": {"stored": self.key_stored, "fingerprint": self.key_fingerprint},
             "engine": self.engine,
-            "addressing": self._addressing,
-            "block_rows": BLOCK if self.ids is None else None,
+            "addressing": "position" if ids is None else "rows" if ids.row_columns else "ids",
+            "block_rows": BLOCK if ids is None else None,
             "shuffled": self.shuffled,
-            "ids": None if self.ids is None else _of_ids(self.ids),
+            "ids": None if ids is None else _of_ids(ids),
             "definition": plan.definition,
             "beta": plan.beta,
             "min_beta": plan.min_beta,
@@ -352,7 +343,6 @@ class Certificate:
         return {"Published unchanged": open_, "Warnings": self.warnings, "Notes": self.notes}
 
     def _facts(self) -> list[tuple[str, str]]:
-        """List what identifies the release; digests come last."""
         release = "none" if self.release_name is None else shown(self.release_name)
         key = f"stored, {self.key_fingerprint}" if self.key_stored else "discarded"
         found = [("release name", release), ("key", key)]
@@ -394,7 +384,6 @@ def _of_ids(ids: ByIds) -> Fields:
 
 
 def _describe(attribute: Attribute, each: Measures, moves: bool) -> Fields:
-    """Describe one attribute: its measures, and the digest of every matrix."""
     found = {
         **asdict(each),
         "columns": list(each.columns),
@@ -404,7 +393,7 @@ def _describe(attribute: Attribute, each: Measures, moves: bool) -> Fields:
     if attribute.whole_column:
         assert attribute.matrix is not None
         found |= {"how": attribute.how, "order": attribute.order}
-        far = _moves(attribute) if moves else None
+        far = attribute._displacement if moves and not attribute.grouped else None
         found["displacement"] = None if far is None else asdict(far)
         return {**found, "matrices": [{"digest": attribute.matrix.digest}]}
     found |= _worst(attribute.matrices)
@@ -417,22 +406,11 @@ def _describe(attribute: Attribute, each: Measures, moves: bool) -> Fields:
             "categories_from_data": attribute.categories_from_data}  # fmt: skip
 
 
-def _moves(attribute: Numeric) -> Displacement | None:
-    """Measure how far the matrix moves values; None if the matrix is too large."""
-    assert attribute.matrix is not None
-    if attribute.grouped:
-        return None
-    try:
-        return attribute.matrix.displacement()
-    except ValueError:
-        return None
-
-
 def _describe_moves(attribute: Attribute) -> list[str]:
     """Say how far values move between ranks, for which beta says little."""
     if not attribute.whole_column or attribute.order is None or attribute.grouped:
         return []
-    moves = _moves(attribute)
+    moves = attribute._displacement
     if moves is None or attribute.how == "average":
         return []
     half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))
@@ -453,8 +431,7 @@ def _worst(matrices: tuple[Matrix, ...]) -> Fields:
             return dict.fromkeys(names)
         most = matrix.max_bits or 1.0
         for betas, (_, bits) in ((rows, found.worst_row), (columns, found.worst_column)):
-            beta = max(0.0, bits / most * (1 - 2**-48))
-            betas.append(1.0 if matrix.size == 1 else beta)
+            betas.append(1.0 if matrix.size == 1 else max(0.0, bits / most * (1 - 2**-48)))
         leaks.append(measures.log2_up(found.peaks))
     # No line of a perfect secret is worse than the mean, whatever rounding says.
     least = 1.0 if min(matrix.beta for matrix in matrices) == 1.0 else 0.0

@@ -20,7 +20,7 @@ from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.central import Central, obstacle
 from bistochastic_survey.plan.plan import Plan
-from bistochastic_survey.wording import Shown, shown, visible
+from bistochastic_survey.wording import Shown, quoted, shown, visible
 
 if TYPE_CHECKING:
     from bistochastic_survey.release.certificate import Certificate
@@ -78,8 +78,7 @@ class ByIds(Shown):
     def _line(self) -> str:
         """How rows are addressed, in one line."""
         if self.row_columns:
-            listed = ", ".join(f"`{shown(column)}`" for column in self.row_columns)
-            return f"by {listed}, {self.kind}"
+            return f"by {quoted(self.row_columns)}, {self.kind}"
         wave = "the first wave" if self.after == "first" else f"after {self.after[:16]}"
         return f"by id `{shown(self.id_column)}`, {self.kind}, {wave}"
 
@@ -126,7 +125,6 @@ def drawn_by(plan: Plan) -> tuple[str, ...]:
 
 
 def _digests(here: Here) -> dict[str, str]:
-    """Digests by the base names of files."""
     here.table()
     for name in here.value:
         if not name or "/" in name:
@@ -137,7 +135,6 @@ def _digests(here: Here) -> dict[str, str]:
 
 
 def _units(here: Here) -> list[Unit]:
-    """Read the units, a table for each of their columns."""
     found = []
     for item in here.items():
         item.keys(tuple(field.name for field in fields(Unit)))
@@ -161,18 +158,14 @@ LATER_IDS: dict[str, Reader] = {"redrawn_before": Here.texts}
 def later(thing: object, names: dict[str, Reader]) -> Fields:
     """Return the fields that later versions added, if they are set, as plain data."""
     found = {name: getattr(thing, name) for name in names if getattr(thing, name)}
-    return {
-        name: [asdict(x) if isinstance(x, Unit) else x for x in v] if isinstance(v, tuple) else v
-        for name, v in found.items()
-    }  # fmt: skip
+    return {n: [asdict(x) if isinstance(x, Unit) else x for x in v] for n, v in found.items()}
 
 
 def _read_later(here: Here, names: dict[str, Reader]) -> Fields:
-    found = {name: read(here[name]) for name, read in names.items() if name in here}
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
+    return {name: tuple(read(here[name])) for name, read in names.items() if name in here}
 
 
-def from_json(cls: type[C], given: object) -> C:
+def from_json(cls: type[C], given: str) -> C:
     """Read the certificate of a string."""
     data = parsed(given)
     must = "be a certificate that this package wrote"
@@ -181,8 +174,7 @@ def from_json(cls: type[C], given: object) -> C:
         raise Refused("text", must, got)
     version = data["certificate_version"]
     if type(version) is not int or version != VERSION:
-        got = f"version {_short(version)}"
-        raise Refused("text", f"{must}, of version {VERSION}", got)
+        raise Refused("text", f"{must}, of version {VERSION}", f"version {_short(version)}")
     try:
         found = _certificate(cls, Here(data, ""))
         kept = plan_json.to_text({name: data[name] for name in data if name not in BESIDE})
@@ -242,8 +234,7 @@ def _certificate(cls: type[C], here: Here) -> C:
     carried = [] if ids is None else [a.unit for a in ids.carried]
     known = {*(plan.units or ()), *carried}
     if len(set(listed)) < len(listed) or not set(drawn_by(plan)) <= set(listed) <= known:
-        got = ", ".join(f"`{shown(column)}`" for column in listed) or "none"
-        raise Refused("units", "name the units of the plan, each once", got)
+        raise Refused("units", "name the units of the plan, each once", quoted(listed) or "none")
     # How far values move takes long for some matrices, and is not compared.
     given = found._data(moves=False)
     # The plan is the same if its digest is, under whatever names it was written.
@@ -256,7 +247,6 @@ def _certificate(cls: type[C], here: Here) -> C:
 
 
 def _read_unprotected(here: Here, plan: Plan, ids: ByIds | None) -> tuple[str, ...]:
-    """Read the unprotected columns: those that the plan keeps."""
     columns = [_name(item) for item in here.items()]
     if len(set(columns)) < len(columns):
         raise here.refuse("name each column once", "one twice")
@@ -337,7 +327,6 @@ def _optional(here: Here) -> str | None:
 
 
 def _short(value: object) -> str:
-    """Write a value of a file in a sentence."""
     if isinstance(value, dict | list):
         return type(value).__name__
     text = shown(value)

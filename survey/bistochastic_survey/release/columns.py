@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic import Matrix
-from bistochastic.backend import Family
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.labels import Label, Labels, padded, spelled_as
 from bistochastic_survey.table.arrays import narrow, solid
-from bistochastic_survey.table.frames import Table, Undeclared, WrongType
-from bistochastic_survey.wording import Shown, down, prefix, row, shown
+from bistochastic_survey.table.frames import Codes, Mask, Table, Undeclared, WrongType
+from bistochastic_survey.wording import Shown, down, prefix, quoted, row, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.attributes import Groups
-    from bistochastic_survey.plan.numeric import Break, Ends
-    from bistochastic_survey.table.frames import Codes, Mask
+    from bistochastic_survey.plan.numeric import Ends
 
 Places = NDArray[np.int64]
 
@@ -102,7 +100,6 @@ class Coded(Shown):
 
     @cached
     def _least(self) -> np.dtype[np.unsignedinteger]:
-        """The narrowest type that holds its codes."""
         return narrow(self.size)
 
     @cached
@@ -137,11 +134,9 @@ class Coded(Shown):
     def _part(
         self, at: int, table: Table, first: int | None, *, released: bool
     ) -> tuple[Codes, Mask | None]:
-        """Find the codes of one column and the rows that are missing."""
         raw = None if released else self._raw[at]
         if raw is None:
-            held = self.reported[at]
-            codes, missing = read_codes(table, self.columns[at], held, first)
+            codes, missing = read_codes(table, self.columns[at], self.reported[at], first)
             if not self.matrices[0].padding:
                 return codes, missing
             beyond = codes >= len(self.axes[0])
@@ -208,10 +203,11 @@ class Coded(Shown):
         codes = solid(codes, self._least)
         if stays is not None:
             codes = np.where(stays, codes.dtype.type(0), codes)
-        return Encoded(codes, stays, _groups(table, self, first))
+        by = self.groups
+        groups = None if by is None else read_groups(table, by.column, by.labels, first)
+        return Encoded(codes, stays, None if groups is None else groups.astype(np.uint32))
 
     def _holds(self, released: bool) -> dict[str, str]:
-        """List the types of the columns in a file, original or released."""
         return {
             column: labels.kind if released or raw is None else raw[0].kind
             for column, labels, raw in zip(self.columns, self.axes, self._raw, strict=True)
@@ -230,7 +226,6 @@ class Coded(Shown):
     def _made(
         self, table: Table, name: str, codes: Codes, missing: Mask | None, _places: Places | None
     ) -> object:
-        """Make one column with these codes."""
         labels = self.reported[self.columns.index(name)]
         make = table.relabelled if self._is_relabelled(name) else table.labelled
         return make(name, labels, codes, missing)
@@ -268,76 +263,14 @@ class Coded(Shown):
         return found
 
     def __repr__(self) -> str:
-        listed = ", ".join(f"`{shown(column)}`" for column in self.columns)
         what = " x ".join(map(str, self.shape))
         several = len(self.shape) > 1
         what += f" = {math.prod(self.shape)} cells" if several else f" {self._noun}"
         if self.impossible:
             what += f", {len(self.impossible)} impossible"
         law = self._weakest
-        how = law.family if self.groups is None else f"by `{shown(self.groups.column)}`"
-        return f"<{type(self).__name__} {listed}, {what}: {how}, beta {down(law.beta)}>"
-
-
-@dataclass(frozen=True)
-class WholeColumn(Shown):
-    """The base of ``Numeric``."""
-
-    whole_column: ClassVar[Literal[True]] = True
-    """Whether rows can be drawn only all together."""
-    steps: ClassVar[int] = 2
-    axes: ClassVar[tuple[()]] = ()
-    groups: ClassVar[None] = None
-    unit: ClassVar[None] = None
-    column: str
-    family: Family | None
-    given: tuple[tuple[str, Any], ...]
-    matrix: Matrix | None
-    order: Literal["rank"] | None
-    how: Literal["permute", "average"]
-    within: str | None = None
-    min_group: int = 10
-    missing: Literal["raise", "keep"] = "raise"
-    bottom: Break | None = None
-    top: Break | None = None
-
-    @property
-    def grouped(self) -> bool:
-        """Whether numbers are permuted among some of the records, of which the data say how many:
-        those of a group, or those that are not missing."""
-        return self.within is not None or self.missing == "keep"
-
-    def _holds(self, released: bool) -> dict[str, str]:
-        """List the type of the column in a file."""
-        return {self.column: "float" if self.how == "average" else "number"}
-
-    def _read(self, table: Table, by: Table | None = None) -> NumericValues:
-        """Read the values of the column in a table; groups may be in a table of their own."""
-        name = self.column
-        values, missing = read_clipped(table, name, 0, (self.bottom, self.top))
-        if missing is not None and self.missing == "raise":
-            at = int(np.argmax(missing))
-            cure = 'leave such rows out, fill them in, or keep them: missing="keep"'
-            got = f"{int(missing.sum())}, the first in row {at}: {cure}"
-            raise Refused("", "hold no missing values", got, column=name, row=at)
-        if self.how == "average" and values.dtype.kind != "f":
-            must = "hold floats where class means are released, as means are"
-            raise RefusedType("", must, "integers", column=name)
-        codes = None
-        if self.within is not None:
-            # The code of each row's group, in the order of the values.
-            codes, groups = (table if by is None else by).levels(self.within)
-            if None in groups:
-                why = "as numbers are permuted within its groups"
-                _refuse_missing(self.within, codes == groups.index(None), why, 0)
-        found = NumericValues(values, missing, codes)
-        if self.grouped:
-            few = [n for n in map(len, found.parts()) if 0 < n < self.min_group]
-            if few:
-                by_ = "" if self.within is None else f" in each group of `{shown(self.within)}`"
-                must = f"hold {self.min_group} or more numbers{by_}, as min_group says"
-                raise Refused("", must, min(few), column=name)
-        return found
+        what += ": " + (law.family if self.groups is None else f"by {quoted([self.groups.column])}")
+        return f"<{type(self).__name__} {quoted(self.columns)}, {what}, beta {down(law.beta)}>"
 
 
 @dataclass(frozen=True)
@@ -363,7 +296,7 @@ class NumericValues:
         return np.split(rows[order], ends[:-1])
 
 
-def _refuse_missing(column: str, missing: Mask, why: str, first: int | None) -> None:
+def refuse_missing(column: str, missing: Mask, why: str, first: int | None) -> None:
     """Raise an error for rows without a group."""
     at = int(np.argmax(missing))
     got = f"one in {row(at, first)}"
@@ -503,10 +436,9 @@ def _remaining(attribute: Coded, codes: Codes, stays: Mask | None, first: int | 
     return (wide - before).astype(narrow(attribute.size))
 
 
-def _groups(table: Table, attribute: Coded, first: int | None) -> NDArray[np.uint32] | None:
-    if attribute.groups is None:
-        return None
-    codes, missing = read_codes(table, attribute.groups.column, attribute.groups.labels, first)
+def read_groups(table: Table, name: str, labels: Labels, first: int | None) -> Codes:
+    """Read the codes of a column that chooses the matrix, none missing."""
+    codes, missing = read_codes(table, name, labels, first)
     if missing is not None:
-        _refuse_missing(attribute.groups.column, missing, "as it chooses the matrix", first)
-    return codes.astype(np.uint32)
+        refuse_missing(name, missing, "as it chooses the matrix", first)
+    return codes

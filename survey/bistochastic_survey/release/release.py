@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.table.frames import library
-from bistochastic_survey.wording import shown
+from bistochastic_survey.wording import quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
-    from os import PathLike
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from bistochastic.estimate import Estimate
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.independence import Independence
@@ -69,8 +67,7 @@ class Release(Generic[FrameT]):
             raise RefusedType("plan", "be a Plan, or the certificate of the table", got)
         law = plan if isinstance(plan, Plan) else plan.plan
         certificate = certificate_of(data, plan) if isinstance(plan, Plan) else plan
-        for name, value in {"data": data, "plan": law, "_certificate": certificate}.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(data=data, plan=law, _certificate=certificate)
 
     @property
     def certificate(self) -> Certificate:
@@ -512,5 +509,4 @@ def refuse_other_plan(plan: Plan, certified: Plan) -> None:
     if then != now:
         must = "be the one that protected the table, as its certificate says"
         other = next(c for c in (*then, *now) if then.get(c) != now.get(c))
-        listed = ", ".join(f"`{shown(column)}`" for column in other)
-        raise Refused("plan", must, f"one whose matrix of {listed} differs")
+        raise Refused("plan", must, f"one whose matrix of {quoted(other)} differs")

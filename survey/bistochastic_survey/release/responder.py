@@ -198,7 +198,7 @@ class Responder(Shown):
 def responder(
     plan: Plan,
     *,
-    key: object,
+    key: Key | KeySource,
     after: object,
     redraw: object,
     allow_insecure: object,
@@ -209,8 +209,7 @@ def responder(
     plan._meet_requirement()
     again = checks.flag("redraw", redraw)
     insecure = checks.flag("allow_insecure", allow_insecure)
-    if not isinstance(key, Key | KeySource):
-        raise RefusedType("key", "be a Key or a KeySource", type(key).__name__)
+    checks.of_type("key", "be a Key or a KeySource", key, Key | KeySource)
     if not insecure and key.fingerprint == "insecure":
         must = "be a secret, or allow_insecure=True be said"
         raise Refused("key", must, "one that anyone can guess")

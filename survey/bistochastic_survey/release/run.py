@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from bistochastic import Key, KeySource, Matrix, backend, uniform
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
-from bistochastic_survey.cached import cached
-from bistochastic_survey.plan.attributes import about, named
+from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.numeric import Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release import waves
@@ -31,7 +30,7 @@ from bistochastic_survey.release.columns import Coded, Encoded, NumericValues
 from bistochastic_survey.release.waves import Met, RowIds
 from bistochastic_survey.table.arrays import narrow, words
 from bistochastic_survey.table.frames import Codes, Table
-from bistochastic_survey.wording import meant, shown
+from bistochastic_survey.wording import about, meant, quoted, shown
 
 # In a file of one row, the reported value would be a fixed function of the value and the key.
 LEAST_ROWS = 256
@@ -89,12 +88,11 @@ class Options:
     ) -> Options:
         """Read the options of ``protect``, under their names there."""
         plan._refuse_undecided()
-        given = {"shuffle": shuffle, "allow_insecure": allow_insecure, "count_units": count_units}
-        flags = {name: checks.flag(name, value) for name, value in given.items()}
+        shuffle = checks.flag("shuffle", shuffle)
+        insecure = checks.flag("allow_insecure", allow_insecure)
+        counted = checks.flag("count_units", count_units)
         label = None if release_name is None else named("release_name", release_name)
-        held = (
-            None if key is None else backend.read_key(key, allow_insecure=flags["allow_insecure"])
-        )
+        held = None if key is None else backend.read_key(key, allow_insecure=insecure)
         wave = waves.Wave._of(ids)
         if held is None and wave is not None:
             raise Refused("key", "be given with ids", "none")
@@ -108,7 +106,7 @@ class Options:
             if held is not None and by:
                 got = "none, and a unit may lie in two blocks of rows: use ids, or key=None"
                 raise Refused("ids", f"be given with a key to draw by unit, `{shown(by[0])}`", got)
-        return cls(held, label, wave, flags["shuffle"], replaced, flags["count_units"])
+        return cls(held, label, wave, shuffle, replaced, counted)
 
     def units(self, plan: Plan) -> tuple[str, ...]:
         """List the columns of units that are read: for draws and pseudonyms, or all if counted."""
@@ -158,8 +156,8 @@ class Options:
                 known = plan.keep == "*" or name in plan.keep or name in protected
                 (layout if known else unknown).append(name)
         if unknown:
-            listed = ", ".join(f"`{shown(name)}`" for name in unknown)
-            raise Refused(argument, "hold columns that the plan protects, keeps or drops", listed)
+            must = "hold columns that the plan protects, keeps or drops"
+            raise Refused(argument, must, quoted(unknown))
         if len(set(layout)) < len(layout):
             raise Refused("pseudonym", "be the name of a new column", "one that there is")
         return layout
@@ -220,14 +218,10 @@ class Run:
             column: Met(plan, backend.derive(self._key, "units", plan.name, column), column)
             for column in options.units(plan)
         }
+        self._people = waves.People(1 if options.wave is None else options.wave.max_rows)
         self.clear: tuple[str, ...] = ()
         """The columns that came out as they were."""
         self._declared: tuple[str, ...] = ()
-
-    @cached
-    def _people(self) -> waves.People:
-        """The people seen so far."""
-        return waves.People(1 if self._options.wave is None else self._options.wave.max_rows)
 
     @property
     def units(self) -> dict[str, str]:
@@ -300,9 +294,9 @@ class Run:
         self._declared = tuple(name for name in self.clear if table.is_declared(name))
         return table.made({name: new.get(name) for name in self._layout}, order)
 
-    def piece(self, table: Table, first: int | None = 0, last: bool = True) -> Any:
+    def piece(self, table: Table, first: int | None = 0) -> Any:
         """Protect some rows."""
-        return self.drawn(self.read(table, first, last))
+        return self.drawn(self.read(table, first))
 
     def _codes(self, piece: Piece, start: int) -> list[Codes]:
         """Draw all attributes: by unit if they have one, the others by ids or by position."""
@@ -332,7 +326,6 @@ class Run:
         ]  # fmt: skip
 
     def _by_ids(self, attribute: Coded, encoded: Encoded, ids: backend.Ids, key: Key) -> Codes:
-        """Draw one attribute by ids, each group by its own matrix."""
         column = backend.Column(
             attribute.columns, encoded.codes, attribute.matrices, encoded.groups
         )
@@ -364,8 +357,7 @@ class Run:
             found[rows] = starts[place]
             if many > 1 and len(rows):
                 own = backend.derive(key, "numbers", name, columns, place)
-                none = np.zeros(len(rows), narrow(many))
-                column = backend.Column(columns, none, uniform(many))
+                column = backend.Column(columns, np.zeros(len(rows), narrow(many)), uniform(many))
                 [inside] = backend.draw([column], own, plan=name, address=ids.take(rows))
                 found[rows] += inside
         return found

@@ -24,14 +24,14 @@ from bistochastic import Key, KeySource, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey import checks
 from bistochastic_survey.json_fields import Fields
-from bistochastic_survey.plan.attributes import Categorical, Joint, about, named
+from bistochastic_survey.plan.attributes import Categorical, Joint, named
 from bistochastic_survey.plan.labels import spelling
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.certificate_json import ByIds
 from bistochastic_survey.release.columns import Coded, Encoded
 from bistochastic_survey.table.frames import Table, WrongType
-from bistochastic_survey.wording import Shown, prefix, row, shown
+from bistochastic_survey.wording import Shown, about, prefix, row, shown
 
 # The types of ids that a plan may name, in the words of certificates.
 ID_TYPES = {"string": "texts", "integer": "whole numbers", "bytes": "bytes"}
@@ -171,19 +171,16 @@ class Wave(Shown):
         after = self.after
         if after is None:
             raise Refused("after", _AFTER, "none")
-        if not isinstance(after, Certificate | str):
-            raise RefusedType("after", _AFTER, type(after).__name__)
+        checks.of_type("after", _AFTER, after, Certificate | str)
         if isinstance(after, str) and after != "first":
             raise Refused("after", _AFTER, "a string beyond these")
-        read = {
-            "column": named("column", self.column),
-            "redraw": checks.flag("redraw", self.redraw),
-            "pseudonym": None if self.pseudonym is None else named("pseudonym", self.pseudonym),
-            "max_rows": checks.whole("max_rows", self.max_rows, 1),
-            "rerandomize_numeric": checks.flag("rerandomize_numeric", self.rerandomize_numeric),
-        }
-        for name, value in read.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            column=named("column", self.column),
+            redraw=checks.flag("redraw", self.redraw),
+            pseudonym=None if self.pseudonym is None else named("pseudonym", self.pseudonym),
+            max_rows=checks.whole("max_rows", self.max_rows, 1),
+            rerandomize_numeric=checks.flag("rerandomize_numeric", self.rerandomize_numeric),
+        )
 
     def __repr__(self) -> str:
         before = "the first" if self._before is None else f"after {self._before.digest[:12]}"
@@ -266,7 +263,6 @@ class Wave(Shown):
             raise Refused("after", must, f"{'; '.join(changed)}: {cure}")
 
     def _changed(self, plan: Plan, key: Key | KeySource, people: People) -> tuple[str, ...]:
-        """List what re-randomizes people, in phrases."""
         earlier = self._before
         if earlier is None:
             return ()
@@ -370,7 +366,6 @@ def _find_renamed(before: tuple[Categorical | Joint, ...], plan: Plan) -> list[s
 
 
 def _columns(attributes: tuple[Coded, ...]) -> dict[str, set[str]]:
-    """Return the categories of each column, in any order and spelling."""
     return {
         column: {str(value) for value in labels.values}
         for attribute in attributes

@@ -1,7 +1,5 @@
 """One attribute of a plan, with everything that a report says about it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -13,7 +11,7 @@ from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.definitions import Measures
 from bistochastic_survey.plan.numeric import Attribute
 from bistochastic_survey.plan.published import certain
-from bistochastic_survey.report.precision import Precision, precision
+from bistochastic_survey.report.numbers import STATED, Precision, odds, precision
 from bistochastic_survey.report.sentences import (
     becomes,
     categories,
@@ -23,7 +21,6 @@ from bistochastic_survey.report.sentences import (
     truthful,
     weakest,
 )
-from bistochastic_survey.report.suspicion import STATED, odds
 from bistochastic_survey.wording import down, shown, up
 
 # The suspicions in the table of all columns.
@@ -208,8 +205,7 @@ def _picture(matrix: Matrix, columns: list[Column]) -> Heat:
     ]
     caption = first.name + first.group(matrix) + "; the same for " * bool(same) + "; ".join(same)
     title = f"Probability of each reported value of {first.plain}"
-    rows = matrix.to_dense().tolist()
-    return heat(rows, categories(first.coded), title=title, caption=caption)
+    return heat(matrix.to_dense().tolist(), categories(first.coded), title=title, caption=caption)
 
 
 def grouped(columns: Iterable[Column], what: str) -> list[str]:
@@ -236,5 +232,4 @@ _SPOKEN = {
 
 
 def _spoken(family: str) -> str:
-    """Write the name of a family in words."""
     return _SPOKEN.get(family, family.replace("_", " "))

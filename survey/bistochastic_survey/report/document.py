@@ -4,8 +4,6 @@ It is a function of the plan, or of the certificate, and of what the caller says
 anyone with the certificate can write the same page again, byte for byte. No record is read for it.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 import shlex
@@ -26,9 +24,8 @@ from bistochastic_survey.progress import watched
 from bistochastic_survey.release.certificate import BLOCKS, Certificate
 from bistochastic_survey.release.run import package
 from bistochastic_survey.report.column import TABLED, Column, epsilon, grouped, merged, pictures
-from bistochastic_survey.report.precision import Precision
+from bistochastic_survey.report.numbers import MANY, STATED, Precision, after, exponential, percent
 from bistochastic_survey.report.sentences import becomes, category, count, names, points
-from bistochastic_survey.report.suspicion import MANY, STATED, after, exponential, percent
 from bistochastic_survey.wording import down, exact, prefix, shown
 
 # The number of records that is spoken of before there is a release.
@@ -301,8 +298,9 @@ class Report:
 
     def errors(self, known: list[tuple[Column, Precision]]) -> list[list[str]]:
         """Tabulate errors from the number of records."""
-        return merged([(c, (points(each.error or 0.0), _within(each.within),
-                            count(each.alike or 0, "record"))) for c, each in known])  # fmt: skip
+        within = ["–" if p.within is None else f"± {points(p.within)}" for _, p in known]
+        return merged([(c, (points(p.error or 0.0), far, count(p.alike or 0, "record")))
+                       for (c, p), far in zip(known, within, strict=True)])  # fmt: skip
 
     # The appendix.
 
@@ -338,7 +336,3 @@ class Report:
         for name, text in self.cover.items():
             more += [f"--{name}", text]
         return shlex.join(["bistochastic", "report", file, "--out", "again.html", *more])
-
-
-def _within(known: float | None) -> str:
-    return "–" if known is None else f"± {points(known)}"

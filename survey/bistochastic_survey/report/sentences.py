@@ -3,8 +3,6 @@
 Names are in quotes, and numbers are rounded so that privacy is never overstated.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -16,7 +14,7 @@ from bistochastic_survey.plan.attributes import Categorical, Joint
 from bistochastic_survey.plan.numeric import Attribute, Binned, Numeric
 from bistochastic_survey.plan.published import certain, missing_is_seen
 from bistochastic_survey.release.columns import Coded
-from bistochastic_survey.report.suspicion import STATED, after, percent, percent_down
+from bistochastic_survey.report.numbers import STATED, after, percent, percent_down
 from bistochastic_survey.wording import shown, up
 
 # The longest name in a sentence; declared categories may be whole paragraphs.
@@ -233,12 +231,8 @@ def _numeric(attribute: Numeric) -> list[str]:
 
 
 def _moves(attribute: Numeric) -> str:
-    """Say how far records move in rank, if that is known."""
-    if attribute.matrix is None or attribute.order != "rank":
-        return ""
-    try:
-        moves = attribute.matrix.displacement()
-    except ValueError:
+    moves = attribute._displacement
+    if moves is None or attribute.order != "rank":
         return ""
     half, most = (round(share * moves.size) for share in (moves.p50, moves.p90))
     return (

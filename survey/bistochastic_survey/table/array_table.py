@@ -1,7 +1,5 @@
 """Dicts of NumPy arrays and lists."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
@@ -154,7 +152,7 @@ class Arrays(Table):
     def _taken(self, column: Any, order: np.ndarray) -> Any:
         return arrays.made(column, order)
 
-    def _table(self, columns: dict[str, Any], order: np.ndarray | None) -> dict[str, Any]:
+    def _table(self, columns: dict[str, Any]) -> dict[str, Any]:
         return columns
 
 
@@ -169,7 +167,6 @@ def _with_none(values: np.ndarray, missing: Mask | None) -> np.ndarray:
 
 
 def _read(column: np.ndarray) -> pa.Array:
-    """Read an array of numbers, booleans, dates or strings, masked or not."""
     plain, mask = np.ma.getdata(column), np.ma.getmaskarray(column)
     kind = plain.dtype.kind
     if kind == "f" and plain.dtype.itemsize > 8:

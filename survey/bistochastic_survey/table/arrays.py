@@ -1,7 +1,5 @@
 """NumPy arrays: types of codes, missing values, and new arrays made of the cells of others."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from datetime import date, time, timedelta

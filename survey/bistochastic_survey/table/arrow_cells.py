@@ -5,8 +5,6 @@ dictionary that no row has, the order of those entries, metadata of the type. No
 copied. Columns made from equal cells and an equal type are equal, byte by byte.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import TypeAlias

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from bistochastic.errors import RefusedType
+from bistochastic_survey.checks import of_type
 from bistochastic_survey.plan.labels import Labels
 from bistochastic_survey.table import arrow_cells
 from bistochastic_survey.table.arrow_cells import Cells, is_string, value_type, whole
@@ -29,11 +30,13 @@ _PLACES = pa.dictionary(pa.int32(), pa.string())
 
 
 class ArrowTable(Table):
-    """A table, in chunks of any length. Engines give many small chunks, so calls are few."""
+    """A table, in chunks of any length. Engines give many small chunks, so calls are few.
 
-    _places = False
+    With ``places``, protected strings come out as places among the categories, however they came.
+    """
 
-    def __init__(self, native: pa.Table) -> None:
+    def __init__(self, native: pa.Table, *, places: bool = False) -> None:
+        self._places = places
         names = distinct(native.column_names)
         super().__init__(dict(zip(names, native.columns, strict=True)), native.num_rows)
         self._schema = native.schema
@@ -72,21 +75,13 @@ class ArrowTable(Table):
             return arrow_cells.column(column, order)
         except (pa.ArrowException, TypeError):
             kind = shown(str(column.type).split("<")[0])
-        must = "have a type that can be written cell by cell"
-        raise RefusedType("", must, kind, column=name)
+        raise RefusedType("", "have a type that can be written cell by cell", kind, column=name)
 
     def _taken(self, column: Cells, order: np.ndarray) -> Cells:
         return arrow_cells.taken(whole(column), order)
 
-    def _table(self, columns: dict[str, Cells], order: np.ndarray | None) -> Any:
-        """Return a table, each new column in one chunk."""
+    def _table(self, columns: dict[str, Cells]) -> Any:
         return pa.table(columns)
-
-
-class PlacedTable(ArrowTable):
-    """A table that gives protected strings as places among the categories, however they came."""
-
-    _places = True
 
 
 class Batch(ArrowTable):
@@ -95,7 +90,7 @@ class Batch(ArrowTable):
     def __init__(self, native: pa.RecordBatch) -> None:
         super().__init__(pa.Table.from_batches([native]))
 
-    def _table(self, columns: dict[str, Cells], order: np.ndarray | None) -> pa.RecordBatch:
+    def _table(self, columns: dict[str, Cells]) -> pa.RecordBatch:
         return pa.record_batch({name: whole(column) for name, column in columns.items()})
 
 
@@ -111,8 +106,8 @@ class Exported(ArrowTable):
         super().__init__(table)
         self._make = getattr(type(native), "from_arrow", None)
 
-    def _table(self, columns: dict[str, Cells], order: np.ndarray | None) -> Any:
-        found = super()._table(columns, order)
+    def _table(self, columns: dict[str, Cells]) -> Any:
+        found = super()._table(columns)
         return found if self._make is None else self._make(found)
 
 
@@ -152,11 +147,8 @@ class Relation(ArrowTable):
         """Whether a column like that one lists its categories: an ENUM does, also inside of it."""
         return "ENUM(" in self._sql[name]
 
-    def _table(
-        self, columns: dict[str, Cells], order: np.ndarray | None
-    ) -> duckdb.DuckDBPyRelation | None:
-        """Return a relation over the protected table, with the types of the other."""
-        protected = super()._table(columns, order)
+    def _table(self, columns: dict[str, Cells]) -> duckdb.DuckDBPyRelation | None:
+        protected = super()._table(columns)
         # Read back, an Arrow dictionary is text: the type has to be given.
         terms = [
             f"CAST({_quoted(name)} AS {self._sql[name]}) AS {_quoted(name)}"
@@ -209,7 +201,7 @@ class Pieces:
 
     def __init__(self, schema: pa.Schema, *, places: bool = False) -> None:
         distinct(schema.names)
-        self._table = PlacedTable if places else ArrowTable
+        self._places = places
         self._schema = schema.remove_metadata()
         self._held: list[pa.RecordBatch] = []
         self.rows = 0
@@ -222,10 +214,9 @@ class Pieces:
         """The names of the columns, in order."""
         return list(self._schema.names)
 
-    def add(self, batch: object) -> None:
+    def add(self, batch: pa.RecordBatch) -> None:
         """Hold one more batch."""
-        if not isinstance(batch, pa.RecordBatch):
-            raise RefusedType("batch", "be a RecordBatch", type(batch).__name__)
+        of_type("batch", "be a RecordBatch", batch, pa.RecordBatch)
         check_schema(batch.schema.remove_metadata(), self._schema)
         if batch.num_rows:
             self._held.append(batch)
@@ -238,7 +229,7 @@ class Pieces:
         self._held = whole.slice(rows).to_batches()
         self.rows -= found.num_rows
         self.taken += found.num_rows
-        return self._table(found)
+        return ArrowTable(found, places=self._places)
 
 
 def declares(schema: pa.Schema, name: str) -> bool:

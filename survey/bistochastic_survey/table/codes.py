@@ -1,7 +1,5 @@
 """Arrow columns to codes of declared categories, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,17 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bistochastic_survey.plan.labels import EXACT, Label, Labels, spelled_as, spelling
+from bistochastic_survey.table import arrow_cells
 from bistochastic_survey.table.arrays import narrow, recoded, some
-from bistochastic_survey.table.arrow_cells import (
-    VIEWS,
-    Cells,
-    is_string,
-    made,
-    nulls,
-    plain,
-    spelled_out,
-    value_type,
-)
+from bistochastic_survey.table.arrow_cells import Cells
 from bistochastic_survey.table.frames import Codes, Mask, Undeclared, WrongType
 
 Labelled = Sequence[Label | float]
@@ -72,10 +62,10 @@ def _digits(value: object) -> str:
 
 def spelled(labels: Labels, column: pa.DataType, what: object = None) -> Labels:
     """Spell the categories as a column of that type does; ``WrongType`` if it cannot hold them."""
-    kind = value_type(column)
+    kind = arrow_cells.value_type(column)
     if what is None:
         what = kind if kind is column else f"categories of {str(kind).split('<')[0]}"
-    if is_string(kind):
+    if arrow_cells.is_string(kind):
         found = spelled_as(labels, "text")
     elif pa.types.is_boolean(kind):
         found = spelled_as(labels, "boolean")
@@ -98,14 +88,14 @@ def spelled(labels: Labels, column: pa.DataType, what: object = None) -> Labels:
 
 def codes_of(column: Cells, labels: Labels, what: object = None) -> tuple[Codes, Mask | None]:
     """Return the code of every row, 0 for missing ones; which rows are missing, if any."""
-    kind = value_type(column.type)
+    kind = arrow_cells.value_type(column.type)
     labels = spelled(labels, column.type, what)
     dtype = narrow(len(labels))
     entries, places = parts(column)
     entries = alike(entries)
     if pa.types.is_boolean(kind):
         entries = entries.cast(pa.uint8())
-    missing = nulls(entries)
+    missing = arrow_cells.nulls(entries)
     if labels.kind != "text" and labels._bounds[2] and places is None:
         # In the order of the codes: nothing to look up.
         numbers = np.asarray(entries if missing is None else entries.fill_null(0))
@@ -116,7 +106,7 @@ def codes_of(column: Cells, labels: Labels, what: object = None) -> tuple[Codes,
     found = pc.index_in(entries, value_set=values).fill_null(-1).to_numpy()
     if places is not None:
         none = missing
-        missing = nulls(places)
+        missing = arrow_cells.nulls(places)
         found, at = at_places(found, places)
         if none is not None:
             missing = none[at] if missing is None else missing | none[at]
@@ -143,7 +133,7 @@ def alike(entries: Cells) -> Cells:
     """Return equal values in one way: NaN is missing, and -0.0 is 0."""
     if pa.types.is_floating(entries.type):
         return pa.array(np.asarray(entries).astype(np.float64) + 0.0, from_pandas=True)
-    return plain(entries)
+    return arrow_cells.plain(entries)
 
 
 def parts(column: Cells) -> tuple[Cells, pa.Array | None]:
@@ -155,7 +145,7 @@ def parts(column: Cells) -> tuple[Cells, pa.Array | None]:
         return one.dictionary, one.indices
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         # Dictionaries with nulls among them, say, are spelled out.
-        return spelled_out(column), None
+        return arrow_cells.spelled_out(column), None
 
 
 def at_places(of_entries: np.ndarray, places: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -176,9 +166,11 @@ def coded(
         indices = pa.array(places, mask=missing)
         found = pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered, safe=False)
     else:
-        taken = pa.array(values, VIEWS.get(kind, kind)).take(pa.array(codes, mask=missing))
+        taken = pa.array(values, arrow_cells.VIEWS.get(kind, kind)).take(
+            pa.array(codes, mask=missing)
+        )
         # What is taken may say of every row that it is not missing.
-        found = made(taken).cast(kind)
+        found = arrow_cells.made(taken).cast(kind)
     return pa.chunked_array([found])
 
 

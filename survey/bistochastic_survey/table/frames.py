@@ -8,7 +8,7 @@ the table came from.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,6 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.wording import shown
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from bistochastic_survey.table.table import Table as Table
 else:
     # To import the class would import pyarrow.
@@ -33,20 +31,6 @@ Ids = np.ndarray | list[object] | backend.Ids
 
 # How objects give Arrow columns to any library.
 _WAYS = ("stream", "array")
-
-
-class Batched:
-    """A table that may be larger than memory: it is read in batches, as often as asked for."""
-
-    schema: pa.Schema
-
-    def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Give record batches of all columns, or of only these."""
-        raise NotImplementedError
-
-    def table(self, columns: list[str], texts: Collection[str] = ()) -> pa.Table:
-        """Read whole columns; those in ``texts`` stay strings, even if they look like numbers."""
-        raise NotImplementedError
 
 
 class Undeclared(Exception):  # noqa: N818 - becomes a sentence about a column
@@ -80,18 +64,13 @@ BE_A_TABLE = (
     "be a pandas or polars frame, a pyarrow table or record batch, a DuckDB relation "
     "or a dict of arrays"
 )
-# Tables and columns of each library, and the class here that reads and makes its tables.
+# Tables of each library with the class here that reads and makes them, and other kinds of it.
 _KINDS = {
-    "pandas": ("DataFrame", "Series"),
-    "polars": ("DataFrame", "Series"),
-    "pyarrow": ("Table", "RecordBatch", "Array", "ChunkedArray", "RecordBatchReader"),
-}
-_HOMES = {
-    ("pandas", "DataFrame"): "pandas_frame.PandasFrame",
-    ("polars", "DataFrame"): "polars_frame.PolarsFrame",
-    ("pyarrow", "Table"): "arrow_table.ArrowTable",
-    ("pyarrow", "RecordBatch"): "arrow_table.Batch",
-}
+    "pandas": {"DataFrame": "pandas_frame.PandasFrame", "Series": None},
+    "polars": {"DataFrame": "polars_frame.PolarsFrame", "Series": None},
+    "pyarrow": {"Table": "arrow_table.ArrowTable", "RecordBatch": "arrow_table.Batch",
+                **dict.fromkeys(("Array", "ChunkedArray", "RecordBatchReader"))},
+}  # fmt: skip
 
 
 def opened(frame: Any, *, any_index: bool = False) -> Table:
@@ -102,7 +81,7 @@ def opened(frame: Any, *, any_index: bool = False) -> Table:
     name, kind = _kind(frame)
     if any_index and (name, kind) == ("pandas", "DataFrame"):
         frame = frame.reset_index(drop=True)
-    home = _HOMES.get((name, kind))
+    home = _KINDS.get(name, {}).get(kind)
     if isinstance(frame, dict):
         home = "array_table.Arrays"
     elif module_of(frame) == "duckdb" and hasattr(type(frame), "query"):
@@ -204,7 +183,6 @@ def opened_rows(rows: Any) -> Table:
 
 
 def _columns(rows: Sequence[object]) -> dict[str, list[object]]:
-    """Return a list for every column of the first row; the others must have them too."""
     if not rows:
         raise Refused("rows", "hold at least one row, to show its columns", "none")
     found: dict[str, list[object]] = {name: [] for name in _fields(rows[0], 0)}
@@ -219,7 +197,6 @@ def _columns(rows: Sequence[object]) -> dict[str, list[object]]:
 
 
 def _fields(row: object, i: int) -> Mapping[str, object]:
-    """Return the fields of a row by name."""
     if isinstance(row, Mapping):
         return row
     # Spark rows have fields with names; so have named tuples.

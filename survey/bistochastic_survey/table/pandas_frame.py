@@ -1,7 +1,5 @@
 """pandas DataFrames."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -117,7 +115,7 @@ class PandasFrame(Table):
     def _taken(self, column: pd.Series, order: np.ndarray) -> pd.Series:
         return column.take(order)
 
-    def _table(self, columns: dict[str, pd.Series], order: np.ndarray | None) -> pd.DataFrame:
+    def _table(self, columns: dict[str, pd.Series]) -> pd.DataFrame:
         """Return a frame without what was noted about the other."""
         index = pd.RangeIndex(self.rows)
         for column in columns.values():
@@ -131,7 +129,6 @@ def _is_object(dtype: object) -> bool:
 
 
 def _cells(column: pd.Series | pd.Index) -> Cells:
-    """Read a column without Python's objects, or categories."""
     dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         codes = column.array.codes
@@ -139,8 +136,7 @@ def _cells(column: pd.Series | pd.Index) -> Cells:
         is_plain = pd.api.types.is_numeric_dtype(listed.dtype)
         is_plain = is_plain or isinstance(listed.dtype, pd.StringDtype)
         entries = _cells(listed) if is_plain else of_objects(listed.tolist())
-        none = arrays.some(codes < 0)
-        indices = pa.array(codes, mask=none)
+        indices = pa.array(codes, mask=arrays.some(codes < 0))
         whole = arrow_cells.whole(entries)
         return pa.DictionaryArray.from_arrays(indices, whole, ordered=dtype.ordered, safe=False)
     # A NaN of NumPy stays one: to find it would take a copy.
@@ -156,7 +152,7 @@ def _made(series: pd.Series, order: np.ndarray | None = None) -> pd.Series:
     if isinstance(dtype, np.dtype):
         return pd.Series(arrays.made(series.to_numpy(), order), dtype=dtype)
     if hasattr(dtype, "__from_arrow__"):
-        return _of_arrow(arrow_cells.column(_chunks(pa.array(array)), order), dtype)
+        return _of_arrow(arrow_cells.column(pa.array(array), order), dtype)
     array = array if order is None else array.take(order)
     if isinstance(dtype, pd.CategoricalDtype):
         return pd.Series(_categories(array))
@@ -178,13 +174,8 @@ def _categories(array: pd.Categorical) -> pd.Categorical:
 
 
 def _of_arrow(cells: Cells, dtype: ExtensionDtype) -> pd.Series:
-    """Return a column of this type, or of the type of the cells if it is one of Arrow."""
     kind = pd.ArrowDtype(cells.type) if isinstance(dtype, pd.ArrowDtype) else dtype
     return pd.Series(kind.__from_arrow__(cells))
-
-
-def _chunks(cells: Cells) -> pa.ChunkedArray:
-    return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
 
 
 def _index(values: Labelled, dtype: object) -> pd.Index:

@@ -1,7 +1,5 @@
 """polars DataFrames."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,7 +73,7 @@ class PolarsFrame(Table):
     def _taken(self, column: pl.Series, order: np.ndarray) -> pl.Series:
         return column.gather(order)
 
-    def _table(self, columns: dict[str, pl.Series], order: np.ndarray | None) -> pl.DataFrame:
+    def _table(self, columns: dict[str, pl.Series]) -> pl.DataFrame:
         return pl.DataFrame(columns)
 
 

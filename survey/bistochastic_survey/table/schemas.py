@@ -1,7 +1,5 @@
 """The columns of a frame or a schema: names, types, and declared categories."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal

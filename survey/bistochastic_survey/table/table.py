@@ -1,7 +1,5 @@
 """A caller's table: Arrow inside, the caller's library outside."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from itertools import compress
@@ -14,18 +12,10 @@ from numpy.typing import NDArray
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.plan.labels import Labels
-from bistochastic_survey.table import arrays
+from bistochastic_survey.table import arrays, arrow_cells
 from bistochastic_survey.table import codes as coding
 from bistochastic_survey.table.arrays import id_list, nans, some
-from bistochastic_survey.table.arrow_cells import (
-    Cells,
-    ids_of,
-    nulls,
-    spelled_out,
-    value_type,
-    whole,
-    word,
-)
+from bistochastic_survey.table.arrow_cells import Cells
 from bistochastic_survey.table.codes import Labelled
 from bistochastic_survey.table.frames import (
     Codes,
@@ -106,7 +96,7 @@ class Table:
         """Return the rows of a new column in order."""
         raise NotImplementedError
 
-    def _table(self, columns: dict[str, Any], order: np.ndarray | None) -> Any:
+    def _table(self, columns: dict[str, Any]) -> Any:
         """Make a table of the caller's type."""
         raise NotImplementedError
 
@@ -148,21 +138,17 @@ class Table:
         if self.objects(name) is not None:
             return "Object"
         try:
-            return word(self.cells(name).type)
+            return arrow_cells.word(self.cells(name).type)
         except WrongType:
             return "Unknown"
 
+    @reading
     def cells(self, name: str, empty: pa.DataType | None = None) -> Cells:
         """Read a column as one of Arrow; of type ``empty`` if no object says its type."""
         listed = self.objects(name)
-        try:
-            found = self._read(name) if listed is None else coding.of_objects(listed, empty)
-            self._types[name] = found.type
-            return found
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            # Raised below, as what pyarrow says may quote a value.
-            pass
-        raise WrongType(kind_of(self.column(name)))
+        found = self._read(name) if listed is None else coding.of_objects(listed, empty)
+        self._types[name] = found.type
+        return found
 
     @reading
     def codes(self, name: str, labels: Labels) -> tuple[Codes, Mask | None]:
@@ -180,7 +166,7 @@ class Table:
             self.cells(name, coding.OWN[labels.kind])
         kind = self._types[name]
         labels = coding.spelled(labels, kind)
-        listed = pa.array(labels.values, value_type(kind))
+        listed = pa.array(labels.values, arrow_cells.value_type(kind))
         is_number = pa.types.is_primitive(kind) and self.objects(name) is None
         if not is_number:
             return self._coded(listed.to_pylist(), codes, missing, self.column(name), own=False)
@@ -224,15 +210,15 @@ class Table:
             none = np.array([_is_missing(value) for value in listed], bool)
             return ([], none) if none.any() else (id_list(listed), None)
         cells = self.cells(name)
-        column = spelled_out(cells)
-        missing = nulls(column)
+        column = arrow_cells.spelled_out(cells)
+        missing = arrow_cells.nulls(column)
         if missing is not None:
             return [], missing
         if pa.types.is_integer(column.type):
             return arrays.whole(column.to_numpy()), None
-        found = ids_of(column)
+        found = arrow_cells.ids_of(column)
         if found is None:
-            raise WrongType(self.word(name) if column is cells else word(column.type))
+            raise WrongType(self.word(name) if column is cells else arrow_cells.word(column.type))
         return found, None
 
     def levels(self, name: str) -> Coded:
@@ -271,7 +257,7 @@ class Table:
                 found[name] = self._rebuilt(name, order)
             else:
                 found[name] = new if order is None else self._taken(new, order)
-        return self._table(found, order)
+        return self._table(found)
 
 
 def dates_in(column: Cells) -> tuple[np.ndarray, Mask | None]:
@@ -284,7 +270,7 @@ def dates_in(column: Cells) -> tuple[np.ndarray, Mask | None]:
 
 def numbers_in(column: Cells) -> tuple[np.ndarray, Mask | None]:
     """Return numbers as an array, 0 for missing ones; which are missing, if any."""
-    missing = nulls(column)
+    missing = arrow_cells.nulls(column)
     values = np.asarray(column if missing is None else column.fill_null(0))
     return values, nans(values, missing)
 
@@ -304,12 +290,12 @@ def _found(table: Table, name: str) -> Coded:
         values = [values[i] for i in order]
     else:
         entries, places = coding.parts(column)
-        encoded = whole(coding.alike(entries).dictionary_encode())
+        encoded = arrow_cells.whole(coding.alike(entries).dictionary_encode())
         order = pc.sort_indices(encoded.dictionary).to_numpy()
         codes, values = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.take(order)
         values = values.to_pylist()
         if places is not None:
-            none = nulls(places)
+            none = arrow_cells.nulls(places)
             codes, _at = coding.at_places(codes, places)
             codes = codes if none is None else np.where(none, -1, codes)
     ranks = np.full(len(values) + 1, -1)

@@ -25,7 +25,7 @@ import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey import cli
 from bistochastic_survey.files import parquet_file
-from bistochastic_survey.files import shuffle as scatter
+from bistochastic_survey.files import protect as scatter
 
 SEX = ["F", "M"]
 DEGREES = ["none", "school", "higher, or so"]

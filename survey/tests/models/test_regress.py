@@ -187,10 +187,11 @@ def test_the_likelihood_without_noise_is_the_ordinary_one() -> None:
 
 def fitted(plan: sv.Plan, frame: Any, text: str) -> tuple[records.Records, Any, Any]:
     """Rows of a table with the functions of both sides of a formula."""
-    sides = formula.parse(text)
-    rows = records.read_records(sv.Release(frame, plan), sides.outcome, sides.covariates, None)
-    right = formula.terms_of(rows, sides.right, records.UNPROTECTED)
-    return rows, right, formula.terms_of(rows, sides.left, records.OUTCOME)
+    _, outcome, terms = formula.parse(text)
+    columns = formula.needed_columns(outcome), formula.needed_columns(terms)
+    rows = records.read_records(sv.Release(frame, plan), columns[0], columns[1], None)
+    right = formula.terms_of(rows, terms, records.UNPROTECTED)
+    return rows, right, formula.terms_of(rows, outcome, records.OUTCOME)
 
 
 def releases(plan: sv.Plan, frame: dict[str, list[Any]]) -> Any:

@@ -15,7 +15,7 @@ import bistochastic_survey as sv
 from bistochastic_survey.audit.results import Audit
 from bistochastic_survey.cli import main
 from bistochastic_survey.plan import preview, published
-from bistochastic_survey.report import suspicion
+from bistochastic_survey.report import numbers
 from report.test_report import text_of, written
 
 OPEN: dict[str, dict[str, Any]] = {
@@ -136,9 +136,9 @@ def test_groups_are_named() -> None:
 
 def test_several_records_of_one_value_have_the_bound_of_the_reference() -> None:
     matrix = bs.randomized_response(9, beta=0.6)
-    most = suspicion.odds(matrix)
+    most = numbers.odds(matrix)
     assert most is not None
-    found = [100 * float(suspicion.after(Fraction(1, 100), most**m)) for m in (1, 2, 3, 5)]
+    found = [100 * float(numbers.after(Fraction(1, 100), most**m)) for m in (1, 2, 3, 5)]
     assert [f"{share:.4f}" for share in found] == ["14.1346", "72.8459", "97.7638", "99.9914"]
     # By brute force: m equal truths, each reported as it is, against the best explanation of it.
     keep, other = matrix.exact_row(0)[:2]

@@ -15,7 +15,7 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic_survey.release.batch_function import Ordered
+from bistochastic_survey.release.batch_function import in_order
 from engine_failures import BAD_INPUT, SECRET, bad_input
 from folded import waved
 from release.test_batch_function import people, plan
@@ -123,12 +123,12 @@ def test_what_spark_refuses_is_cast_and_its_columns_are_held_in_order(
     f = plan().batch_function(**options)
     race = table["race"].dictionary_encode()
     batches = table.set_column(1, "race", race).to_batches(max_chunksize=900)
-    ordered = Ordered(f, tuple(table.column_names))
-    found = pa.Table.from_batches(list(ordered(batches)))
+    names = dict.fromkeys(table.column_names, "")
+    found = pa.Table.from_batches(list(in_order(f, names, batches)))
     assert found.sort_by("who").equals(release)
     swapped = table.select(["person", "sex", "region", "race", "votes"]).to_batches()
     with pytest.raises(ValueError, match="got `sex` instead of `race` at position 1"):
-        list(ordered(swapped))
+        list(in_order(f, names, swapped))
 
 
 def on_polars(table: pa.Table, options: dict[str, Any], out: Path) -> None:

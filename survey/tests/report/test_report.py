@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey import cli
-from bistochastic_survey.report import column, precision, suspicion
+from bistochastic_survey.report import column, numbers
 from bistochastic_survey.report.document import Report
 from bistochastic_survey.wording import down
 
@@ -121,7 +121,7 @@ def brute_force(matrix: bs.Matrix, before: Fraction) -> Fraction:
 
 def test_large_matrices_are_bounded_by_epsilon_from_above() -> None:
     matrix = bs.randomized_response(100_000, epsilon=2)
-    most = suspicion.odds(matrix)
+    most = numbers.odds(matrix)
     assert most is not None
     keep = matrix.exact_row(0)
     assert most >= keep[0] / keep[1]
@@ -129,12 +129,12 @@ def test_large_matrices_are_bounded_by_epsilon_from_above() -> None:
 
 
 def test_percents_are_rounded_up_and_never_to_certainty() -> None:
-    assert suspicion.percent(Fraction(67, 1000)) == "6.7%"
-    assert suspicion.percent(Fraction(67001, 10**6)) == "6.71%"
-    assert suspicion.percent(Fraction(99951, 10**5)) == "99.96%"
-    assert suspicion.percent(1 - Fraction(1, 10**7)) == "99.99999%"
-    assert suspicion.percent(Fraction(1)) == "100%"
-    assert suspicion.percent(Fraction(1, 10**9)) == "0.0000001%"
+    assert numbers.percent(Fraction(67, 1000)) == "6.7%"
+    assert numbers.percent(Fraction(67001, 10**6)) == "6.71%"
+    assert numbers.percent(Fraction(99951, 10**5)) == "99.96%"
+    assert numbers.percent(1 - Fraction(1, 10**7)) == "99.99999%"
+    assert numbers.percent(Fraction(1)) == "100%"
+    assert numbers.percent(Fraction(1, 10**9)) == "0.0000001%"
 
 
 # What the page says.
@@ -214,8 +214,8 @@ def test_columns_of_units_and_bins_are_told(tmp_path: Path) -> None:
             "age": [i % 60 for i in range(200)]}  # fmt: skip
     page = written(plan.protect(rows, count_units=True), tmp_path)
     # Epsilon ln 3 once, and three times each of the others.
-    most = suspicion.exponential(math.log(3) + 3 * (math.log(3) + 2) + 1e-9)
-    grows = suspicion.percent(suspicion.after(Fraction(1, 100), most))
+    most = numbers.exponential(math.log(3) + 3 * (math.log(3) + 2) + 1e-9)
+    grows = numbers.percent(numbers.after(Fraction(1, 100), most))
     assert headline(page)["Three records of one unit"].startswith(
         f"a 1% suspicion grows to at most {grows}"
     )
@@ -239,11 +239,11 @@ def test_a_person_is_singled_out_and_linked_as_often_as_the_worst_posterior() ->
             first = sum((w for order, w in weights.items() if order[0] == 0), Fraction(0))
             worst = max(worst, first / sum(weights.values(), Fraction(0)))
     plan = sv.Plan([sv.Categorical("x", list("abc"), matrix=law)])
-    most = suspicion.after(Fraction(1, 3), Fraction(2) ** 2)
+    most = numbers.after(Fraction(1, 3), Fraction(2) ** 2)
     assert worst <= most
     [(name, said_), linked] = Report(plan, None, 3).risks
     assert (name, linked[0]) == ("Singling out", "Linkability")
-    assert f"at most {suspicion.percent(most)}, in 3 records, if the rows are shuffled" in said_
+    assert f"at most {numbers.percent(most)}, in 3 records, if the rows are shuffled" in said_
     kept = sv.Plan(plan.attributes, keep=["y"], units=[])
     assert all(text.endswith(": no limit") for _, text in Report(kept, None, 3).risks)
     frame = {"x": ["a", "b", "c"], "id": [1, 2, 3]}
@@ -335,7 +335,7 @@ def test_columns_that_bound_nothing_together_say_so_first(tmp_path: Path) -> Non
 
 def test_errors_are_those_of_the_core() -> None:
     for matrix in (bs.randomized_response(4, beta=0.6), bs.geometric(5, beta=0.3)):
-        found = precision.precision(matrix, 5000)
+        found = numbers.precision(matrix, 5000)
         assert found.error is not None
         assert found.within is not None
         each = matrix.standard_error([1 / matrix.size] * matrix.size, 5000)
@@ -343,8 +343,8 @@ def test_errors_are_those_of_the_core() -> None:
         assert abs(found.error**2 - mean_square) < 1e-12
         # As many records as are required for that tolerance.
         assert abs(matrix.required_records(found.within) - 5000) <= 1
-    assert "nothing" in precision.precision(bs.uniform(3), 10).note
-    assert "same reported one" in precision.precision(bs.tridiagonal(0.5, size=4), 10).note
+    assert "nothing" in numbers.precision(bs.uniform(3), 10).note
+    assert "same reported one" in numbers.precision(bs.tridiagonal(0.5, size=4), 10).note
 
 
 # What it never holds.

@@ -838,7 +838,6 @@ TESTED = {
     "PandasFrame",
     "PolarsFrame",
     "ArrowTable",
-    "PlacedTable",
     "Batch",
     "Relation",
     "Exported",
