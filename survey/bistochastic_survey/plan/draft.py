@@ -136,6 +136,9 @@ def draft(
                 undecided.append(column.name)
         else:
             made = _attribute(own, wanted, look, policy)
+            if isinstance(made, str) and column.name in ordinal:
+                must = "have declared categories to be in `ordinal`"
+                raise Refused("", must, made, column=column.name)
             if isinstance(made, str):
                 left_out.setdefault(made, []).append(column.name)
             else:
