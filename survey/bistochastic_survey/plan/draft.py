@@ -225,7 +225,8 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
         if whole is None:
             must = "categories of a codebook must be integers, as the column holds integers"
             wrong = sum(spelled_as(Labels.of("levels", [x]), "integer") is None for x in levels)
-            raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
+            got = f"{wrong} other{'s' * (wrong > 1)}"
+            raise Refused(f"{must}; got {got}", column=column.name)
         levels = whole.values
     return replace(
         declared, type=column.type, holds="levels", levels=levels, declared=True,
