@@ -207,7 +207,7 @@ def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
     array([21.  , 21.  , 60.75, 21.  , 60.75, 60.75, 60.75])
     """
     k, given = _core.as_whole("k", k, 2), _vector_or_table("X", X)
-    columns = given.reshape(len(given), -1)
+    columns = given if given.ndim == 2 else given[:, None]
     if not columns.shape[1]:
         raise Refused("X", "have at least one column", "none")
     _core.require_memory("X", *columns.shape, 8)

@@ -26,7 +26,7 @@ from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.release.certificate import Certificate
 from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.release.waves import noise_of
-from bistochastic_survey.wording import Shown, prefix, shown, table, up, visible_lines
+from bistochastic_survey.wording import Shown, shown, table, up, visible_lines
 
 # One release: ``time``, ``dataset`` and ``certificate``.
 Line = dict[str, Any]
@@ -141,9 +141,9 @@ class Ledger(Shown):
         for each in _sums(entries) if self.budget is not None else ():
             over = each.dataset == dataset and each.column in own
             if over and not each.epsilon <= (self.budget or 0.0):
-                must = f"`budget` must not be exceeded by the sum of epsilon, {self.budget:g}"
+                must = f"not be exceeded by the sum of epsilon, {self.budget:g}"
                 must += f" for data set `{shown(dataset)}`"
-                raise GuaranteeError(f"{prefix([each.column])}{must}; got {up(each.epsilon)}")
+                raise GuaranteeError("budget", must, up(each.epsilon), column=each.column)
 
     @contextlib.contextmanager
     def _locked(self, mode: Literal["rb", "a+b"]) -> Iterator[BinaryIO]:

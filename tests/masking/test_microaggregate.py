@@ -268,6 +268,7 @@ HOLES = {"a": [1, None, 2], "b": [1, 2, 3]}
     [
         ([1, 2, 3], 1, "`k` must be an integer of at least 2; got 1"),
         ([1, 2, 3], 4, "`k` must be at most the number of records, 3; got 4"),
+        ([], 2, "`k` must be at most the number of records, 0; got 2"),
         ([1, NAN, 3, NAN], 2, "`X` must hold no NaN; got 2, the first at position 1"),
         ([[1, 2], [3, NAN]], 2, "`X` must hold no NaN; got 1, the first at (1, 1)"),
         ([1, 2, INF], 2, "`X` must hold no infinite numbers; got 1, the first at position 2"),

@@ -81,7 +81,7 @@ def independence_of(
         raise Refused("design", must, "replicates" if asked.replicates else "fpc")
     sheet = read_data(release.data, question, asked)
     if sheet.lost:
-        raise ValueError(sheet.lost)
+        raise Refused(sheet.lost)
     joint = next((each for each in question.coded if {one, other} <= set(each.columns)), None)
     groups = [axis for axis in sheet.axes if axis.name in question.groups]
     inside = np.ones(sheet.rows, bool) if sheet.inside is None else sheet.inside

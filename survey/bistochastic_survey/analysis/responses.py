@@ -292,7 +292,7 @@ def read_responses(
     frame = protected_table.gathered(frame, question, (*numbers, *within, *design._columns))
     sheet = read_data(frame, question, design)
     if sheet.lost:
-        raise ValueError(sheet.lost)
+        raise Refused(sheet.lost)
     sheet = _completed(sheet) if complete else sheet
     table = opened(frame, any_index=True) if numbers else None
     values = {name: numbers_of(plan, table, name) for name in numbers}

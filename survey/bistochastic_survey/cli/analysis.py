@@ -297,7 +297,8 @@ def audit(
             say(f"Not measured: {note}")
     failed = () if fail_above is None else found.above(fail_above)
     if failed:
-        say(f"Failed: {len(failed)} attacks beat chance by more than {fail_above:g}", err=True)
+        many = f"{len(failed)} attack{'s' * (len(failed) > 1)}"
+        say(f"Failed: {many} beat chance by more than {fail_above:g}", err=True)
         click.get_current_context().exit(1)
 
 

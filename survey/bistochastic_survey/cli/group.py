@@ -2,34 +2,38 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
 import click
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic_survey.wording import prefix, visible_lines
+from bistochastic_survey.wording import visible_lines
 
 # Commands in the order of work.
 _ORDER = (
     "demo", "plan", "protect", "inspect", "report", "estimate", "regress", "audit", "verify", "key",
 )  # fmt: skip
-# The package's name of an argument, and the option that is typed.
+# The package's name of an argument, and what is typed for it.
 _TYPED = {
-    "`frame`": "`in`",
-    "allow_insecure=True": "--allow-insecure",
-    "categories_from_data=True": "--categories-from-data",
-    "rerandomize_numeric=True": "--rerandomize-numeric",
-    "full=True": "--full",
+    "frame": "in",
     "id_column": "--id-column",
-    "key=None": "no --key-file",
+    "ids": "--id-column",
     "max_rows": "--max-rows-per-id",
-    "with ids": "with --id-column",
-    "`ids`": "`--id-column`",
-    "redraw=True": "--redraw",
-    "`tolerance`": "`--within`",
     "release_name": "--release-name",
+    "rerandomize_numeric": "--rerandomize-numeric",
+    "tolerance": "--within",
+}
+# A cure in Python, and the same on the command line.
+_CURES = {
+    "categories_from_data=True": "--categories-from-data",
+    "key=None": "no --key-file",
+    "max_rows says": "--max-rows-per-id says",
+    "given with ids": "given with --id-column",
+    "redraw=True": "--redraw",
+    "rerandomize_numeric=True": "--rerandomize-numeric",
+    "use ids": "use --id-column",
 }
 
 
@@ -58,10 +62,25 @@ def _finite(data: object) -> object:
 
 
 def in_shell(sentence: str) -> str:
-    """Write a message of the package with options as they are typed."""
-    for said, typed in _TYPED.items():
+    """Write the cures of a sentence as they are typed."""
+    for said, typed in _CURES.items():
         sentence = sentence.replace(said, typed)
     return sentence
+
+
+def _as_typed(error: Refused | RefusedType, params: Sequence[click.Parameter]) -> str:
+    """Say what was refused with the options of a command; names of columns stay as they are."""
+    typed = dict(_TYPED)
+    if any(each.name == "file" for each in params):
+        typed["frame"] = "file"
+    # The package's `path` was typed as an option.
+    if any("--out" in each.opts for each in params):
+        typed["path"] = typed["out"] = "--out"
+    error.name = typed.get(error.name, error.name)
+    for name, option in typed.items():
+        error.must = error.must.replace(f"`{name}`", f"`{option}`")
+    error.must, error.got = in_shell(error.must), in_shell(error.got)
+    return str(error)
 
 
 class Interrupted(click.ClickException):
@@ -103,19 +122,9 @@ class _Sentence(click.Group):
         except KeyboardInterrupt:
             raise Interrupted("interrupted") from None
         except (ValueError, TypeError, IndexError, FileExistsError, ImportError) as error:
-            about = ""
-            if isinstance(error, Refused | RefusedType):
-                # A column may have the name of an argument.
-                about, error.column = prefix(error.column), ()
             params = getattr(self.commands.get(ctx.invoked_subcommand or ""), "params", ())
-            said = str(error)
-            if any(each.name == "file" for each in params):
-                said = said.replace("`frame`", "`file`")
-            said = in_shell(said)
-            if any("--out" in each.opts for each in params):
-                # The package's `path` was typed as an option.
-                said = said.replace("`path`", "`out`").replace("`out`", "`--out`")
-            raise click.ClickException(about + said) from error
+            known = isinstance(error, Refused | RefusedType)
+            raise click.ClickException(_as_typed(error, params) if known else str(error)) from error
         except BrokenPipeError:
             # What reads the output has ended: click ends, too, without a word.
             raise

@@ -122,7 +122,7 @@ def in_file(path: Path) -> Iterator[None]:
     except (ValueError, TypeError) as error:
         if isinstance(error, Refused | RefusedType) and error.name == "text":
             raise Refused(shown(path), error.must, error.got) from None
-        raise ValueError(f"`{shown(path)}`: {error}") from None
+        raise Refused(f"`{shown(path)}`: {error}") from None
 
 
 def write(path: str | os.PathLike[str], name: str, text: str) -> None:

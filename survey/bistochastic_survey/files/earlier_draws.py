@@ -44,10 +44,11 @@ def describe_draws(earlier: dict[Path, str], own: Path, certificate: Certificate
     replaced = " (replaced by this run)" * (first.name == own.name)
     more = f" and {len(found) - 1} more" * (len(found) > 1)
     alone, both = certificate.plan.epsilon, certificate.plan.epsilon * (1 + len(found))
+    adds = "epsilon adds" if alone == both else f"epsilon adds, from {up(alone)} to {up(both)}"
     return (
         f"{shown(first.name)}{replaced}{more} in the same folder: the same plan and number of "
         "records.\nIf the records are the same, noise was drawn more than once for each of them. "
-        f"Publish one of the files only: epsilon adds, from {up(alone)} to {up(both)}.\n"
+        f"Publish one of the files only: {adds}.\n"
         "To have one release in several formats, name all files in one run, or write the `data` of "
         "bistochastic.open(FILE)."
     )

@@ -124,6 +124,9 @@ def draft(
                 undecided.append(column.name)
         else:
             made = _attribute(own, wanted, look, policy)
+            if isinstance(made, str) and column.name in ordinal:
+                must = "have declared categories to be in `ordinal`"
+                raise Refused("", must, made, column=column.name)
             if isinstance(made, str):
                 left_out.setdefault(made, []).append(column.name)
             else:
@@ -209,7 +212,8 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
         if whole is None:
             must = "categories of a codebook must be integers, as the column holds integers"
             wrong = sum(spelled_as(Labels.of("levels", [x]), "integer") is None for x in levels)
-            raise ValueError(f"{prefix([column.name])}{must}; got {wrong} other{'s' * (wrong > 1)}")
+            got = f"{wrong} other{'s' * (wrong > 1)}"
+            raise Refused(f"{must}; got {got}", column=column.name)
         levels = whole.values
     return replace(
         declared, type=column.type, holds="levels", levels=levels, declared=True,

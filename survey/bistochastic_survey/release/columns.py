@@ -18,7 +18,7 @@ from bistochastic_survey.cached import cached
 from bistochastic_survey.plan.labels import Label, Labels, padded, spelled_as
 from bistochastic_survey.table.arrays import narrow, solid
 from bistochastic_survey.table.frames import Codes, Mask, Table, Undeclared, WrongType
-from bistochastic_survey.wording import Shown, down, prefix, quoted, row, shown
+from bistochastic_survey.wording import Shown, down, quoted, row, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.attributes import Groups
@@ -340,8 +340,8 @@ def _clip(
         if end is None:
             continue
         if values.dtype.kind in "iu" and isinstance(end, float) and end % 1:
-            must = "`top` and `bottom` must be whole for a column of integers"
-            raise TypeError(f"{prefix([name])}{must}; got a fraction")
+            must = "be whole for a column of integers"
+            raise RefusedType(label, must, "a fraction", column=name)
         if not dated:
             low, high = _range(values.dtype)
             if end > high if label == "bottom" else end < low:  # type: ignore[operator]

@@ -489,7 +489,7 @@ def _certificate(written: bytes) -> Certificate:
     try:
         return Certificate.from_json(written.decode("utf-8"))
     except ValueError as error:
-        raise ValueError(f"the certificate in the schema: {error}") from None
+        raise Refused(f"the certificate in the schema: {error}") from None
 
 
 def certificate_of(frame: object, plan: Plan) -> Certificate | None:

@@ -540,3 +540,15 @@ def test_a_wrong_byte_in_an_arrow_file_is_found_before_anything_is_drawn(tmp_pat
     done = CliRunner().invoke(cli.main, [str(word) for word in words])
     assert done.output == "Error: `in` must be a file of its kind; got a broken one\n"
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("column", ["frame", "ids", "max_rows", "release_name", "tolerance"])
+def test_a_column_with_the_name_of_an_option_keeps_it(tmp_path: Path, column: str) -> None:
+    (tmp_path / "in.csv").write_text(f"sex,{column}\nF,1\nM,2\n")
+    plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    words = ["protect", str(tmp_path / "in.csv"), str(tmp_path / "out.csv")]
+    done = CliRunner().invoke(cli.main, [*words, "--plan", str(tmp_path / "plan.toml")])
+    assert done.exit_code == 1
+    assert f"`{column}`" in done.stderr
+    assert "--" not in done.stderr

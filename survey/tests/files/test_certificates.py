@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic_survey.files.earlier_draws import ENDING
+from bistochastic_survey.files.earlier_draws import ENDING, describe_draws
 from bistochastic_survey.wording import up
 from cli.test_cli_protect import KEY, Folder, people, plan_of, write_csv
 
@@ -107,6 +108,16 @@ def warned(folder: Folder, source: str, out: str, *more: str) -> str:
     return str(done.stderr)
 
 
+def test_a_second_draw_says_what_epsilon_becomes() -> None:
+    plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", epsilon=1)])
+    certificate = plan.protect({"sex": ["F"] * 20}).certificate
+    earlier = {Path(f"one.csv{ENDING}"): certificate.to_json()}
+    said = describe_draws(earlier, Path(f"two.csv{ENDING}"), certificate)
+    assert said is not None
+    one = plan.epsilon
+    assert f"epsilon adds, from {up(one)} to {up(2 * one)}." in said
+
+
 def test_a_second_draw_of_the_same_file_is_a_warning(tmp_path: Path) -> None:
     folder = Folder(tmp_path, plan_of(), people(300))
     keyed = folder.keyed()
@@ -114,7 +125,8 @@ def test_a_second_draw_of_the_same_file_is_a_warning(tmp_path: Path) -> None:
     said = warned(folder, "in.csv", "two.parquet")
     one = plan_of().epsilon
     assert said.startswith(f"Warning: one.csv{ENDING} in the same folder: ")
-    assert f"epsilon adds, from {up(one)} to {up(2 * one)}." in said
+    assert one == math.inf
+    assert "Publish one of the files only: epsilon adds.\n" in said
     # Written again in its place: the first draw may have been published before.
     (tmp_path / f"two.parquet{ENDING}").unlink()
     said = warned(folder, "in.csv", "one.csv")
@@ -126,7 +138,7 @@ def test_a_second_draw_of_the_same_file_is_a_warning(tmp_path: Path) -> None:
     assert warned(folder, "in.parquet", "key.parquet", *keyed) == ""
     said = warned(folder, "in.csv", "three.csv", *keyed[:-1], "2027")
     assert said.startswith(f"Warning: key.csv{ENDING} and 1 more in the same folder: ")
-    assert f"from {up(one)} to {up(3 * one)}." in said
+    assert "epsilon adds." in said
     # Another number of records, another folder, another plan.
     write_csv(tmp_path / "longer.csv", people(301))
     assert warned(folder, "longer.csv", "301.csv") == ""

@@ -435,6 +435,14 @@ def test_the_order_of_values_that_occur_is_none() -> None:
             sv.Plan.for_frame(frame, beta=0.6, categories_from_data=True, ordinal=["health"])
 
 
+def test_a_column_in_ordinal_is_never_left_out() -> None:
+    ordered = pd.Categorical(["bad", "good"] * 5, HEALTH, ordered=True)
+    frame = pd.DataFrame({"health": ordered, "sex": pd.array([True, False] * 5)})
+    must = "column `health`: must have declared categories to be in `ordinal`; got left out"
+    with pytest.raises(ValueError, match=must):
+        sv.Plan.for_frame(frame, epsilon=1, ordinal=["health"])
+
+
 def test_a_codebook_with_leading_zeros_is_none_of_whole_numbers(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("column,category\nregion,01\nregion,old\n")
     must = "must be integers, as the column holds integers"
