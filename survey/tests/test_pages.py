@@ -226,6 +226,14 @@ def test_commands_succeed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert code == 0, f"{line}\n{said}"
 
 
+def test_plans_that_may_be_copied_limit_epsilon() -> None:
+    help_pages = [cli.main.help or "", *(each.help or "" for each in cli.main.commands.values())]
+    text = "\n".join([*(path.read_text() for path in PAGES.values()), *help_pages])
+    drafts = re.findall(r"^ *bistochastic plan (?!--check).*$", text, flags=re.M)
+    assert len(drafts) >= 10
+    assert [line for line in drafts if "--epsilon" not in line] == []
+
+
 @every_page
 def test_builds_that_are_named_exist(name: str) -> None:
     makefile = (ROOT / "Makefile").read_text()
