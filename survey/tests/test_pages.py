@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import math
 import os
 import re
 import runpy
@@ -25,6 +26,9 @@ import pytest
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey import cli
+from bistochastic_survey.plan.preview import becomes
+from bistochastic_survey.samples import TITANIC
+from bistochastic_survey.wording import up
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -308,6 +312,43 @@ def test_the_readme_is_short_and_says_how_strong_its_example_is() -> None:
     assert "add up to epsilon 4" in text
     # The first call of `protect` is one that may be copied.
     assert "insecure" not in text
+
+
+def test_the_readme_has_its_sections_in_order() -> None:
+    assert re.findall(r"^## (.+)$", README.read_text(), flags=re.M) == [
+        "The library", "Speed", "Install", "The survey toolkit", "Which family?",
+        "Guarantees and limits", "Stability", "Read on",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [README, DOCS / "index.md"], ids=["README", "index"])
+def test_the_first_pages_have_the_numbers_of_their_example(path: Path) -> None:
+    text = " ".join(path.read_text().split())
+    plan = sv.Plan.for_frame({name: list(listed) for name, listed in TITANIC.items()}, epsilon=1)
+    published = [1265, 936]
+    reported = [name for name, n in zip(("no", "yes"), published, strict=True) for _ in range(n)]
+    release = sv.Release(
+        {"survived": reported}, sv.Plan.for_frame({"survived": ["no", "yes"]}, epsilon=1)
+    )
+    estimate = release.estimate("survived")
+    true = [sv.titanic()["survived"].count(name) for name in ("no", "yes")]
+    ends = estimate.interval() * estimate.records
+    assert estimate.reports * estimate.records == pytest.approx(published)
+    numbers = zip(("no", "yes"), true, published, estimate.counts, *ends.T, strict=True)
+    for name, *four, low, high in numbers:
+        row = [name, *(f"{each:,.0f}" for each in four), f"{low:,.0f} to {high:,.0f}"]
+        assert f"| {' | '.join(row)} |" in text
+    off = [abs(round(each[0]) - true[0]) for each in (published, estimate.counts)]
+    assert re.search(rf"off by {off[0]}\b.*? by {off[1]}\b", text)
+    # One column, all four of a record, and the shuffled file.
+    assert f"at most {becomes(1)}" in text
+    assert f"add up to epsilon {plan.epsilon:g}: by all of them it grows" in text
+    assert f"at most {becomes(plan.epsilon)}" in text
+    central = plan.protect(sv.titanic(), shuffle=True).certificate.central
+    assert central is not None
+    stated = f"at most {up(central.epsilon, 2)} (delta 1e{math.log10(central.delta):.0f})"
+    assert f"the central epsilon is {stated}" in text
+    assert f"of the {len(reported):,} shuffled records" in text
 
 
 def test_the_site_has_at_most_forty_pages() -> None:
