@@ -357,6 +357,23 @@ def test_the_site_has_at_most_forty_pages() -> None:
     assert len(pages) <= 40, sorted(each.name for each in pages)
 
 
+def test_the_sidebar_has_two_halves_and_a_short_rest() -> None:
+    trees = re.findall(
+        r"^:caption: (.+)\n\n((?:.+\n)+?):::$", (DOCS / "index.md").read_text(), flags=re.M
+    )
+    halves = {caption: pages.splitlines() for caption, pages in trees}
+    assert list(halves) == ["The library", "The survey toolkit", "For both"]
+    library, toolkit, both = halves.values()
+    # Each begins with its ten minutes and ends with its names.
+    assert (library[0], library[-1]) == ("library", "reference/api/library")
+    assert (toolkit[0], toolkit[-1]) == ("tutorials/first_table", "reference/api/toolkit")
+    assert len(both) <= 7 < len(library)
+    listed = [page for page in (*library, *toolkit, *both) if "<" not in page]
+    files = (each for each in DOCS.rglob("*") if each.suffix in (".md", ".rst", ".ipynb"))
+    pages = {each.relative_to(DOCS).with_suffix("").as_posix() for each in files}
+    assert sorted(listed) == sorted(pages - {"index", "paper/page"})
+
+
 def test_the_page_of_references_has_every_entry_of_the_bibliography() -> None:
     text = (DOCS / "references.bib").read_text()
     entries = re.findall(r"^@\w+\{(\w+),\n((?:  .*\n)+)\}", text, flags=re.M)
