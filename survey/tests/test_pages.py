@@ -389,6 +389,25 @@ def test_the_page_of_references_has_every_entry_of_the_bibliography() -> None:
         assert held.get("doi", "") in row, key
 
 
+def test_every_source_is_named_where_it_is_used() -> None:
+    own = {"references.md", "page.md"}
+    files = [path for path in PAGES.values() if path.name not in own]
+    files += [*DOCS.rglob("*.ipynb")]
+    files += [*ROOT.glob("python/**/*.py"), *ROOT.glob("survey/bistochastic_survey/**/*.py")]
+    text = " ".join(" ".join(path.read_text(encoding="utf-8").split()) for path in files)
+    bib = (DOCS / "references.bib").read_text()
+    # These have no person as an author, and are known by their title.
+    names = {"wp29": "Opinion 05/2014", "iso20889": "ISO/IEC 20889"}
+    for accent, plain in (("\\'e", "é"), ("\\c{c}", "ç"), ("\\'o", "ó"), ('\\"a', "ä")):
+        bib = bib.replace(accent, plain)
+    entry = r"^@\w+\{(\w+),\n  author = \{(.+?)(?:,| and |\},$)(?:.*\n)+?  year = \{(\d+)"
+    first = re.findall(entry, bib, flags=re.M)
+    assert len(first) > 80
+    # By the first author, and soon after by the year.
+    named = {key: names.get(key, rf"{name}\b[^|]{{,120}}?\b{year}") for key, name, year in first}
+    assert [key for key, words in named.items() if not re.search(rf"\b{words}\b", text)] == []
+
+
 def test_every_howto_has_examples() -> None:
     for name, path in PAGES.items():
         if name.startswith("docs/howto/"):
