@@ -8,7 +8,7 @@ BIN := .venv/bin
 export PIP_COMPILE := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all python test-oldest test-alone fuzz mutants sanitize bench bench-short bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
+.PHONY: demo test test-all test-rest python test-oldest test-alone fuzz mutants sanitize bench bench-short bench-engines test-engines test-browser test-clients vectors golden families study adult census paper pictures docs tutorials notebooks licenses fmt build build-test build-bench wheel wheels rust lint types
 
 .venv/ready: pyproject.toml survey/pyproject.toml
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet "maturin>=1.16,<2" && touch $@
@@ -28,8 +28,11 @@ test:
 	$(MAKE) -j2 rust python
 
 # The second tier: what few changes can break, or takes long. What needs a Java, a browser or emulation has a command of
-# its own: test-engines, test-browser, wheels, sanitize.
+# its own: test-engines, test-browser, wheels, sanitize. The workflow runs test-rest next to test.
 test-all: test
+	$(MAKE) test-rest
+
+test-rest:
 	$(MAKE) test-alone test-oldest tutorials test-clients fuzz mutants
 
 # Bytecode is kept, whatever the shell says: else each process that a test starts compiles the package again.

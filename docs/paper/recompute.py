@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # The size of Table 1, and that of the matrices whose zeros are filled.
 _SIZE, _FILLED = 12, 1000
+# Numbers of four people.
+_PEOPLE = (20, 31, 54, 90)
 
 
 def _rows(matrix: Matrix) -> list[list[Fraction]]:
@@ -400,10 +402,10 @@ def _mean(values: Sequence[Fraction | int]) -> Fraction:
 
 def means() -> list[Mean]:
     """Show what keeps a mean: rows that sum to 1, of ``P^T x``; columns, of ``P x``."""
-    numbers, both = [20, 31, 54, 90], families.circulant([6, 2, 1, 1])
-    product = _spread("", tuple(numbers), _rows(both)).after
+    numbers, both = _PEOPLE, families.circulant([6, 2, 1, 1])
+    product = _spread("", numbers, _rows(both)).after
     only_rows = _tenths([6, 4, 0, 0], [3, 5, 2, 0], [2, 2, 4, 2], [5, 1, 1, 3])
-    skewed = _spread("", tuple(numbers), only_rows).after
+    skewed = _spread("", numbers, only_rows).after
     averaged = [sum(p * x for p, x in zip(row, numbers, strict=True)) for row in only_rows]
     spread = theorem2()[0]
     counts = [tuple(map(Fraction, spread.before)), spread.after]
@@ -459,6 +461,17 @@ def _table(header: str, rows: Iterable[Sequence[str]]) -> str:
     names = header.split(", ")
     lines = ["| " + " | ".join(cell or " " for cell in line) + " |" for line in (names, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(names), *lines[1:]])
+
+
+def _after(prior: float, epsilon: float) -> float:
+    """What a suspicion can become at most."""
+    return prior * math.exp(epsilon) / (1 - prior + prior * math.exp(epsilon))
+
+
+def _divergence(histogram: Sequence[int | Fraction]) -> float:
+    """Bits between a histogram and (8/9, 1/9), which [[.9, .1], [.8, .2]] leaves unchanged."""
+    shares = [float(count / sum(histogram)) for count in histogram]
+    return math.fsum(p * math.log2(9 * p / n) for p, n in zip(shares, (8, 1), strict=True))
 
 
 def _slope(matrix: Matrix) -> float:
@@ -535,6 +548,11 @@ def _numbers() -> dict[str, str]:
     keeps = [families.randomized_response(12, epsilon=e).truthfulness for e in (3, 6)]
     first, clear, peak = theorem2()[0], families.identity(12), peak_alpha()
     steps = t_transforms(first.before, first.after)
+    response, tiny = families.randomized_response(12, epsilon=1), Fraction(1, 10**6)
+    classes, secret = families.k_anonymous(12, k=3), families.uniform(12)
+    mixed = families.mix([classes, secret], weights=[1 - 12 * tiny, 12 * tiny])
+    some = families.blocks([1, 1, 1, 2])
+    ten, steep = families.kron(*[response] * 10), families.tridiagonal(0.4, size=12)
     return {
         "stay": f"{float(lax.not_permuting):.4f}",
         "rounded": f"{float(lax.not_permuting):.2f}",
@@ -555,8 +573,35 @@ def _numbers() -> dict[str, str]:
         "printed_size": str(sizes_of_expression_7()[0]),
         "right_size": str(sizes_of_expression_7()[1]),
         "slope": f"{_slope(families.randomized_response(12, epsilon=1)):.3f}",
-        "residual": f"{max(abs(x - 48.75) for x in (20, 31, 54, 90)):g}",
+        "residual": f"{max(abs(x - 48.75) for x in _PEOPLE):g}",
         "log12": f"{clear.max_bits:.3f}",
+        "keep2": f"{families.randomized_response(12, epsilon=2).truthfulness:.4f}",
+        "allstay": f"{1000 * math.log10(float(lax.not_permuting)):.0f}",
+        "suspicion2": f"{100 * _after(0.01, 2):.2f}%",
+        "permuted": str(Fraction(math.factorial(3), 3**3)),
+        "gamma": f"{float(tiny):g}",
+        "tiny_beta": f"{mixed.beta:.3f}",
+        "tiny_epsilon": f"{mixed.epsilon:.1f}",
+        "divergence0": f"{_divergence((1, 1)):.4f}",
+        "divergence1": f"{_divergence(theorem2()[4].after):.4f}",
+        "turned": _each([_spread("", (8, 2), _tenths([1, 9], [9, 1])).after[0] / 10], "g"),
+        "response6": f"{families.randomized_response(12, beta=0.6).epsilon:.1f}",
+        "geometric6": f"{families.geometric(12, beta=0.6).epsilon:.1f}",
+        "product": _each(_spread("", _PEOPLE, _rows(families.circulant([6, 2, 1, 1]))).after, "g"),
+        "condition1": f"{response.condition:.2f}",
+        "condition3": f"{families.kron(*[response] * 3).condition:.0f}",
+        "cells": f"{ten.size:,}",
+        "ten_beta": f"{ten.beta:.3f}",
+        "truthful": f"{some.truthfulness:g}",
+        "rank": str(some.profile().rank),
+        "strict_epsilon": f"{100 * response.beta:.1f}",
+        "strict_k": f"{100 * families.k_anonymous(12, k=6).beta:.1f}",
+        "orders3": str(math.factorial(3)),
+        "mutual": f"{response.max_bits - response.entropy_rate:.3f}",
+        "more_beta": f"{response.beta:.3f}",
+        "less_beta": f"{steep.beta:.3f}",
+        "fewer": f"{response.required_records(0.03):,}",
+        "many": f"{steep.required_records(0.03):,}",
         "peak": f"{peak:.4f}",
         "most": f"{100 * families.tridiagonal(peak, size=_SIZE).beta:.3f}",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,11 @@ def test_a_function_of_duckdb(source: bs.KeySource) -> None:
         assert [row[0] for row in connection.execute(query).fetchall()] == released(source)["sex"]
 
 
-def test_an_accessor_of_pandas(source: bs.KeySource) -> None:
+def test_an_accessor_of_pandas(source: bs.KeySource, monkeypatch: pytest.MonkeyPatch) -> None:
+    if hasattr(pd.DataFrame, "survey"):
+        # Another test of this process registered it.
+        monkeypatch.delattr(pd.DataFrame, "survey")
+    monkeypatch.delitem(sys.modules, "pandas_accessor", raising=False)
     import_module("pandas_accessor")
     frame: Any = pd.DataFrame(people())
     found = frame.survey.protect(plan(), key=source, ids="person")

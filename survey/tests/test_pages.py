@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import math
 import os
 import re
 import runpy
@@ -25,6 +26,9 @@ import pytest
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey import cli
+from bistochastic_survey.plan.preview import becomes
+from bistochastic_survey.samples import TITANIC
+from bistochastic_survey.wording import up
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -226,6 +230,14 @@ def test_commands_succeed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert code == 0, f"{line}\n{said}"
 
 
+def test_plans_that_may_be_copied_limit_epsilon() -> None:
+    help_pages = [cli.main.help or "", *(each.help or "" for each in cli.main.commands.values())]
+    text = "\n".join([*(path.read_text() for path in PAGES.values()), *help_pages])
+    drafts = re.findall(r"^ *bistochastic plan (?!--check).*$", text, flags=re.M)
+    assert len(drafts) >= 10
+    assert [line for line in drafts if "--epsilon" not in line] == []
+
+
 @every_page
 def test_builds_that_are_named_exist(name: str) -> None:
     makefile = (ROOT / "Makefile").read_text()
@@ -302,10 +314,64 @@ def test_the_readme_is_short_and_says_how_strong_its_example_is() -> None:
     assert "insecure" not in text
 
 
+def test_the_readme_has_its_sections_in_order() -> None:
+    assert re.findall(r"^## (.+)$", README.read_text(), flags=re.M) == [
+        "The library", "Speed", "Install", "The survey toolkit", "Which family?",
+        "Guarantees and limits", "Stability", "Read on",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [README, DOCS / "index.md"], ids=["README", "index"])
+def test_the_first_pages_have_the_numbers_of_their_example(path: Path) -> None:
+    text = " ".join(path.read_text().split())
+    plan = sv.Plan.for_frame({name: list(listed) for name, listed in TITANIC.items()}, epsilon=1)
+    published = [1265, 936]
+    reported = [name for name, n in zip(("no", "yes"), published, strict=True) for _ in range(n)]
+    release = sv.Release(
+        {"survived": reported}, sv.Plan.for_frame({"survived": ["no", "yes"]}, epsilon=1)
+    )
+    estimate = release.estimate("survived")
+    true = [sv.titanic()["survived"].count(name) for name in ("no", "yes")]
+    ends = estimate.interval() * estimate.records
+    assert estimate.reports * estimate.records == pytest.approx(published)
+    numbers = zip(("no", "yes"), true, published, estimate.counts, *ends.T, strict=True)
+    for name, *four, low, high in numbers:
+        row = [name, *(f"{each:,.0f}" for each in four), f"{low:,.0f} to {high:,.0f}"]
+        assert f"| {' | '.join(row)} |" in text
+    off = [abs(round(each[0]) - true[0]) for each in (published, estimate.counts)]
+    assert re.search(rf"off by {off[0]}\b.*? by {off[1]}\b", text)
+    # One column, all four of a record, and the shuffled file.
+    assert f"at most {becomes(1)}" in text
+    assert f"add up to epsilon {plan.epsilon:g}: by all of them it grows" in text
+    assert f"at most {becomes(plan.epsilon)}" in text
+    central = plan.protect(sv.titanic(), shuffle=True).certificate.central
+    assert central is not None
+    stated = f"at most {up(central.epsilon, 2)} (delta 1e{math.log10(central.delta):.0f})"
+    assert f"the central epsilon is {stated}" in text
+    assert f"of the {len(reported):,} shuffled records" in text
+
+
 def test_the_site_has_at_most_forty_pages() -> None:
     files = (each for each in DOCS.rglob("*") if each.suffix in (".md", ".rst", ".ipynb"))
     pages = [each for each in files if each.parent != DOCS / "paper"]
     assert len(pages) <= 40, sorted(each.name for each in pages)
+
+
+def test_the_sidebar_has_two_halves_and_a_short_rest() -> None:
+    trees = re.findall(
+        r"^:caption: (.+)\n\n((?:.+\n)+?):::$", (DOCS / "index.md").read_text(), flags=re.M
+    )
+    halves = {caption: pages.splitlines() for caption, pages in trees}
+    assert list(halves) == ["The library", "The survey toolkit", "For both"]
+    library, toolkit, both = halves.values()
+    # Each begins with its ten minutes and ends with its names.
+    assert (library[0], library[-1]) == ("library", "reference/api/library")
+    assert (toolkit[0], toolkit[-1]) == ("tutorials/first_table", "reference/api/toolkit")
+    assert len(both) <= 7 < len(library)
+    listed = [page for page in (*library, *toolkit, *both) if "<" not in page]
+    files = (each for each in DOCS.rglob("*") if each.suffix in (".md", ".rst", ".ipynb"))
+    pages = {each.relative_to(DOCS).with_suffix("").as_posix() for each in files}
+    assert sorted(listed) == sorted(pages - {"index", "paper/page"})
 
 
 def test_the_page_of_references_has_every_entry_of_the_bibliography() -> None:
@@ -321,6 +387,25 @@ def test_the_page_of_references_has_every_entry_of_the_bibliography() -> None:
         words = re.findall(r"[A-Za-z]{6,}", re.sub(r"\\\S+|\$.*?\$", " ", held["title"]))
         [row] = [row for row in rows if all(word in row for word in [*words, held["year"]])]
         assert held.get("doi", "") in row, key
+
+
+def test_every_source_is_named_where_it_is_used() -> None:
+    own = {"references.md", "page.md"}
+    files = [path for path in PAGES.values() if path.name not in own]
+    files += [*DOCS.rglob("*.ipynb")]
+    files += [*ROOT.glob("python/**/*.py"), *ROOT.glob("survey/bistochastic_survey/**/*.py")]
+    text = " ".join(" ".join(path.read_text(encoding="utf-8").split()) for path in files)
+    bib = (DOCS / "references.bib").read_text()
+    # These have no person as an author, and are known by their title.
+    names = {"wp29": "Opinion 05/2014", "iso20889": "ISO/IEC 20889"}
+    for accent, plain in (("\\'e", "é"), ("\\c{c}", "ç"), ("\\'o", "ó"), ('\\"a', "ä")):
+        bib = bib.replace(accent, plain)
+    entry = r"^@\w+\{(\w+),\n  author = \{(.+?)(?:,| and |\},$)(?:.*\n)+?  year = \{(\d+)"
+    first = re.findall(entry, bib, flags=re.M)
+    assert len(first) > 80
+    # By the first author, and soon after by the year.
+    named = {key: names.get(key, rf"{name}\b[^|]{{,120}}?\b{year}") for key, name, year in first}
+    assert [key for key, words in named.items() if not re.search(rf"\b{words}\b", text)] == []
 
 
 def test_every_howto_has_examples() -> None:

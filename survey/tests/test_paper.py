@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -37,6 +40,81 @@ def test_seven_cells_follow_from_the_text_and_five_have_another_reading() -> Non
 def test_the_page_is_what_is_computed_now() -> None:
     page = Path(__file__).parents[2] / "docs" / "explanation" / "paper.md"
     assert page.read_text(encoding="utf-8") == paper.markdown() + "\n", "run `make paper`"
+
+
+SECTIONS = (
+    "Abstract and 1 Introduction", "2 Connections", "2.1 Permutations", "2.2 Differential privacy",
+    "2.3 k-anonymity", "3 Majorization and entropy", "3.1 One attribute", "3.2 Several attributes",
+    "4 Parameters", "5 Conclusions", "A.1 Randomized response", "A.2 The permutation model",
+    "A.3 Information theory",
+)  # fmt: skip
+
+
+def test_every_section_has_verdicts_and_each_is_one_of_three() -> None:
+    _, *sections = re.split(r"^## ", paper.markdown(), flags=re.M)
+    assert tuple(section.splitlines()[0] for section in sections) == SECTIONS
+    verdicts = Counter[str]()
+    for section in sections:
+        _, rows = section.split("| the paper says | verdict | what holds |\n|---|---|---|\n")
+        listed = [row.split(" | ") for row in rows.split("\n\n")[0].splitlines()]
+        assert len(listed) >= 2, section
+        for _, verdict, holds in listed:
+            # A statement that does not hold as printed has a reason.
+            assert verdict == "as printed" or len(holds) > 15, holds
+            verdicts[verdict] += 1
+    assert set(verdicts) == {"as printed", "corrected", "refused"}
+    assert verdicts.total() > 110
+
+
+def test_a_covariance_shrinks_to_the_number_of_the_page() -> None:
+    matrix = bs.randomized_response(12, epsilon=1)
+    rng, scores = np.random.default_rng(5), np.arange(12.0)
+    joint = rng.random((12, 3))
+    joint /= joint.sum()
+
+    def covariance(table: Any) -> float:
+        other = np.array([1.0, 4.0, 9.0])
+        mean = (scores @ table.sum(axis=1)) * (other @ table.sum(axis=0))
+        return float(scores @ table @ other - mean)
+
+    shrunk = covariance(matrix.to_dense().T @ joint) / covariance(joint)
+    assert f"shrinks to {shrunk:.3f} of its size" in paper.markdown()
+    assert shrunk == pytest.approx((math.e - 1) / (11 + math.e), abs=1e-12)
+
+
+def test_numbers_inside_sentences() -> None:
+    text = paper.markdown()
+    e = math.e
+    # One record of 12 stays at epsilon 2, all of 1,000 of 3, and what 1% becomes.
+    assert f"twelve categories it is {e**2 / (11 + e**2):.4f}" in text
+    assert f"10^{1000 * math.log10(e**2 / (2 + e**2)):.0f}" in text
+    assert f"at most {e**2 / (99 + e**2):.2%}" in text
+    draws = list(itertools.product(range(3), repeat=3))
+    share = Fraction(sum(len(set(draw)) == 3 for draw in draws), len(draws))
+    assert f"with probability {share}." in text
+    assert f"infinity to {math.log(((1 - 12e-6) / 3 + 1e-6) / 1e-6):.1f}" in text
+    two, kept = np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([8, 1]) / 9
+    assert kept @ two == pytest.approx(kept)
+    start = np.array([0.5, 0.5])
+    falls = [float(p @ np.log2(p / kept)) for p in (start, start @ two)]
+    assert f"falls from {falls[0]:.4f} to {falls[1]:.4f} bits" in text
+    assert "two categories 0.26 " in text
+    circulant = [sum(row) / 10 for row in (
+        (120, 31, 54, 180), (40, 186, 54, 90), (20, 62, 324, 90), (20, 31, 108, 540),
+    )]  # fmt: skip
+    assert f"become {', '.join(f'{each:g}' for each in circulant)}, and none" in text
+    condition = (11 + e) / (e - 1)
+    assert f"has {condition:.2f}, and three such columns {condition**3:.0f}" in text
+    assert f"have {12**10:,} joint categories" in text
+    bits_of_response = float(bits(e / (11 + e), *[1 / (11 + e)] * 11))
+    assert f"{math.log2(12) - bits_of_response:.3f} of 3.585 bits" in text
+
+
+def test_a_sum_of_costs_has_a_product_as_its_best_matrix() -> None:
+    first, second = (np.abs(np.subtract.outer(range(n), range(n))) for n in (3, 2))
+    whole = (first[:, None, :, None] + second[None, :, None, :]).reshape(6, 6)
+    parts = bs.kron(bs.gibbs(first, temperature=1), bs.gibbs(second, temperature=1))
+    assert bs.gibbs(whole, temperature=1).to_dense() == pytest.approx(parts.to_dense(), abs=1e-12)
 
 
 def bits(*shares: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,14 +53,16 @@ def _show(people: dict[str, list[str]]) -> None:
     columns = [sv.Categorical(name, categories, "randomized_response", epsilon=1)
                for name, categories in TITANIC.items()]  # fmt: skip
     plan = sv.Plan(columns, name="titanic")
-    release = plan.protect(people, shuffle=False)
+    release = plan.protect(people, shuffle=True)
     certificate = release.certificate
+    central: Any = certificate.central
     matrices = {column.column: column.matrices[0] for column in columns}
     planned = [[name, str(m.size), f"{100 * (m.truthfulness or 0.0):.0f}%", down(m.beta, 4),
                 up(m.epsilon, 4)] for name, m in matrices.items()]  # fmt: skip
-    rows = range(0, len(people["class"]) // _SHOWN * _SHOWN, len(people["class"]) // _SHOWN)
-    some = [[str(i), *(f"{people[name][i]} -> {release.data[name][i]}" for name in TITANIC)]
-            for i in rows]  # fmt: skip
+    few = {name: people[name][:: len(people[name]) // _SHOWN][:_SHOWN] for name in TITANIC}
+    drawn = plan.protect(few).data  # in the release, no row can be followed
+    some = [[f"{before} -> {after}" for before, after in zip(few[name], drawn[name], strict=True)]
+            for name in TITANIC]  # fmt: skip
     notes = "\n".join(textwrap.fill(each, 89) for each in certificate.notes)
     line = certificate._line
     say(f"""\
@@ -76,13 +79,16 @@ You want to publish it without revealing which of its values are true.
    All four columns: beta {down(plan.beta, 4)}, epsilon {up(plan.epsilon, 4)}.
    A suspicion of 1% about a person can grow to {becomes(plan.epsilon)}, and to no more.
 
-2. The protected table has the same columns and rows. Some people, before -> after:
+2. The protected table has the same columns and as many rows, in a random order.
+   What another draw does to six people, before -> after:
 
-{table(["Person", *TITANIC], some, left=(1, 2, 3, 4))}
+{table(list(TITANIC), list(zip(*some, strict=True)), left=range(4))}
 
 3. The certificate states what the table hides, and what it does not.
    {line[0].upper()}{line[1:]}.
-   Published unchanged: {"; ".join(certificate.published_unchanged)}.
+   Published unchanged: {"; ".join(certificate.published_unchanged) or "nothing"}.
+   If readers do not know which shuffled record is whose, they learn less:
+   central epsilon at most {up(central.epsilon, 2)} (delta 1e{math.log10(central.delta):.0f}).
 {textwrap.indent(notes, "   ")}
 
 4. Estimates. The probabilities are known, so the noise can be corrected:

@@ -141,7 +141,7 @@ def main() -> None:
     """Publish individual records without revealing which values are true.
 
     \b
-    bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
+    bistochastic plan survey.csv --codebook codebook.csv --epsilon 1 --out plan.toml
     bistochastic protect survey.csv protected.csv --plan plan.toml --shuffle
     bistochastic report protected.csv.certificate.json --out report.html
     """

@@ -104,7 +104,7 @@ def _plan(
     the plan does not reach --beta, --min-beta or --epsilon.
 
     \b
-    bistochastic plan survey.csv --codebook codebook.csv --beta 0.6 --out plan.toml
+    bistochastic plan survey.csv --codebook codebook.csv --epsilon 1 --out plan.toml
     bistochastic plan survey.parquet --categories-from-data --epsilon 1 --keep region
     bistochastic plan survey.sav --epsilon 1 --keep weight --drop name --out plan.toml
     bistochastic plan survey.csv --epsilon 1 --numeric age,income --beta 0.6 --drop household

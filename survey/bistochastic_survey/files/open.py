@@ -57,7 +57,7 @@ def open(
     >>> pq.write_table(plan.protect(pa.table({"sex": ["F", "M", "M"]})).data, file)
     >>> release = sv.open(file)
     >>> release
-    <Release of 3 records, 1 column: plan `plan`, beta 0.6>
+    <Release of 3 records, 1 column: plan `plan`, beta 0.6, epsilon 1.766>
     >>> release.estimate("sex").records
     3
     """
@@ -96,7 +96,7 @@ def verify(
     >>> table = plan.protect(pa.table({"sex": ["F", "M", "M"]})).data
     >>> pq.write_table(table, file)
     >>> sv.verify(file, plan=plan)
-    <Certificate of 3 records, 1 column: plan `plan`, beta 0.6>
+    <Certificate of 3 records, 1 column: plan `plan`, beta 0.6, epsilon 1.766>
     >>> pq.write_table(table.slice(1), file)
     >>> sv.verify(file)
     Traceback (most recent call last):

@@ -112,12 +112,23 @@ def warnings(plan: Plan) -> list[str]:
 
 def exposed(plan: Plan) -> list[str]:
     """Say what a large epsilon of a record means, in one sentence; none if it is not large."""
-    if not plan.attributes or plan.epsilon <= _MUCH:
+    if not _is_exposed(plan):
         return []
     if math.isinf(plan.epsilon):
         return ["epsilon is infinite: a suspicion of 1% can grow to 100%"]
     said = f"epsilon {up(plan.epsilon, 4)} per record is above {_MUCH}"
     return [f"{said}: a suspicion of 1% can grow to {becomes(plan.epsilon)}"]
+
+
+def strength(plan: Plan) -> str:
+    """Write epsilon of a record behind its beta, and what it means if it is large."""
+    said = f", epsilon {up(plan.epsilon, 4)}" if plan.attributes else ""
+    meaning = f": a suspicion of 1% can grow to {becomes(plan.epsilon)}"
+    return said + meaning * _is_exposed(plan)
+
+
+def _is_exposed(plan: Plan) -> bool:
+    return bool(plan.attributes) and not plan.epsilon <= _MUCH
 
 
 def becomes(epsilon: float) -> str:

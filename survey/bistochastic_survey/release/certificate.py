@@ -79,7 +79,8 @@ class Certificate:
         open_ = len(self.unprotected_columns) + len(published.unprotected(self.plan))
         what = f"of {self.records} records, {columns} column{'s' * (columns != 1)}"
         what += f" ({open_} unprotected)" if open_ else ""
-        return f"{what}: plan `{shown(self.plan.name)}`, {preview.headline(self.plan)}"
+        said = f"{what}: plan `{shown(self.plan.name)}`, {preview.headline(self.plan)}"
+        return f"{said}{preview.strength(self.plan)}"
 
     @property
     def beta(self) -> float:

@@ -50,7 +50,7 @@ class Release(Generic[FrameT]):
     >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> plan.protect({"sex": ["F", "M", "M"]})
-    <Release of 3 records, 1 column: plan `plan`, beta 0.6>
+    <Release of 3 records, 1 column: plan `plan`, beta 0.6, epsilon 1.766>
     >>> sv.Release({"sex": ["F", "M", "M"]}, plan)
     <Release of plan `plan`, without a certificate>
     """

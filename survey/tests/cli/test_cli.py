@@ -34,7 +34,10 @@ def test_the_demo_goes_the_whole_way() -> None:
     assert "2,201 people" in text
     assert "here epsilon 1 of each column" in text
     assert "A suspicion of 1% about a person can grow to 35.6%" in text
-    assert "Published unchanged: the order of the rows" in text
+    assert "Published unchanged: nothing" in text
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    assert "the central epsilon is at most 0.51 (delta 1e-6)" in readme
+    assert "central epsilon at most 0.51 (delta 1e-6)" in text
     assert "crew -> " in text
     # 2,201 people before and after, whatever was drawn.
     rows = [line.split() for line in text.splitlines() if line.startswith("survived  ")]

@@ -214,6 +214,21 @@ def test_every_order_of_a_scattered_table_is_as_likely(tmp_path: Path) -> None:
     assert sum((count - 200) ** 2 / 200 for count in counts.values()) < 38
 
 
+@pytest.mark.parametrize("out", ["out.csv", "-"])
+def test_a_large_epsilon_is_said_with_what_it_means(tmp_path: Path, out: str) -> None:
+    attribute = sv.Categorical("sex", SEX, "randomized_response", epsilon=7.5)
+    (tmp_path / "plan.json").write_text(sv.Plan([attribute]).to_json())
+    (tmp_path / "in.csv").write_text("sex\nF\n")
+    said = "epsilon 7.5 per record is above 5: a suspicion of 1% can grow to 94.9%"
+    files = ["-", "-", "--certificate", str(tmp_path / "c.json")]
+    if out != "-":
+        files = [str(tmp_path / "in.csv"), str(tmp_path / out)]
+    words = ["protect", *files, "--plan", str(tmp_path / "plan.json")]
+    done = CliRunner().invoke(cli.main, words, input="sex\nF\n")
+    assert done.exit_code == 0, done.output
+    assert said in done.output
+
+
 def test_waves_by_ids(tmp_path: Path) -> None:
     table = people(1000).append_column("id", pa.array([f"p{i}" for i in range(1000)]))
     plan = plan_of(numeric=True)

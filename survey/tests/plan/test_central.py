@@ -15,11 +15,15 @@ from folded import waved
 
 BETA: dict[str, Any] = {"family": "randomized_response", "beta": 0.6}
 SEX = sv.Categorical("sex", ["F", "M"], **BETA)
+STRENGTH = "beta 0.6, epsilon 7.507"
 
 
 def test_the_titanic_has_the_reference_numbers(tmp_path: Path) -> None:
     plan = sv.Plan.for_frame({name: list(listed) for name, listed in TITANIC.items()}, beta=0.6)
-    certificate = plan.protect(sv.titanic(), shuffle=True).certificate
+    release = plan.protect(sv.titanic(), shuffle=True)
+    certificate, many = release.certificate, "a suspicion of 1% can grow to 94.9%>"
+    assert repr(release) == f"<Release of 2201 records, 4 columns: plan `plan`, {STRENGTH}: {many}"
+    assert repr(certificate).endswith(f", {STRENGTH}: {many}")
     found = certificate.central
     assert found is not None
     assert found.delta == 1e-6

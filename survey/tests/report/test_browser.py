@@ -173,6 +173,7 @@ def _leave_picture(driver: Any, name: str) -> None:
     if folder is None:
         return
     shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+    Path(folder).mkdir(parents=True, exist_ok=True)
     (Path(folder) / name).write_bytes(base64.b64decode(shot["data"]))
 
 

@@ -170,8 +170,8 @@ def test_the_box_says_what_counts(tmp_path: Path) -> None:
         "in 2,201 records, if the rows are shuffled",
         "Linkability": "another such release shows which rows are of a person: at most 99.94%, in "
         "2,201 records, if the rows are shuffled",
-        "Inference: one column": "a 1% suspicion grows to at most 8.44% (class)",
-        "Inference: all columns of one person": "a 1% suspicion grows to at most 94.9%",
+        "Inference": "a 1% suspicion grows to at most 94.9% by all columns of one person",
+        "By one column only": "a 1% suspicion grows to at most 8.44% (class)",
         "Estimates": "within 3.12 percentage points (for 95 of 100 proportions)",
         "Published unchanged": "the order of the rows, unless they are shuffled; which rows "
         "may be of one person, within a release and across waves, if it is protected by ids: "
@@ -323,14 +323,13 @@ def test_columns_that_bound_nothing_together_say_so_first(tmp_path: Path) -> Non
         columns = [
             sv.Categorical(name, ["F", "M"], "randomized_response", keep=keep) for name in "abcde"
         ]
-        return headline(written(sv.Plan(columns), tmp_path, 100))[
-            "Inference: all columns of one person"
-        ]
+        return headline(written(sv.Plan(columns), tmp_path, 100))["Inference"]
 
+    grows = "a 1% suspicion grows to at most"
     # 9^5 = 59049.
-    assert together(0.9) == "a 1% suspicion grows to at most 99.9%: no useful limit"
+    assert together(0.9) == f"{grows} 99.9% by all columns of one person: no useful limit"
     # 3^5 = 243, and 0.01 * 243 / (0.01 * 243 + 0.99) is 71.06%.
-    assert together(0.75) == "a 1% suspicion grows to at most 71.1%"
+    assert together(0.75) == f"{grows} 71.1% by all columns of one person"
 
 
 def test_errors_are_those_of_the_core() -> None:
