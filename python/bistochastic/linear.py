@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -107,13 +107,11 @@ def _flat(size: int, own: float, all_: float) -> Operator:
 
 def _moved(to: structure.Counts) -> Operator:
     """A permutation: the number at ``u`` moves to ``to[u]``."""
+    of = np.empty_like(to)
+    of[to] = np.arange(len(to))
 
     def apply(rows: Array, back: bool) -> Array:
-        if back:
-            return np.ascontiguousarray(rows[:, to])
-        out = np.empty_like(rows)
-        out[:, to] = rows
-        return out
+        return np.ascontiguousarray(rows[:, to if back else of])
 
     return Operator(apply, lambda rows, back: apply(rows, not back), lambda: (1.0, len(to)))
 
@@ -247,12 +245,10 @@ def dense_rank(values: Array) -> int:
 
 def _written(entries: Array, largest: float | None = 1.0) -> Operator:
     """An array, with its inverse. Without the ``largest`` singular value that is computed."""
-    known: list[Array] = []
 
+    @cache
     def inverse() -> Array:
-        if not known:
-            known.append(interruptible(len(entries), np.linalg.inv, entries))
-        return known[0]
+        return interruptible(len(entries), np.linalg.inv, entries)
 
     def values() -> tuple[float, int]:
         found = singular_values(entries)
@@ -281,7 +277,7 @@ def _kept(find: Callable[[Stochastic], T]) -> Callable[[Stochastic], T]:
 
     @wraps(find)
     def found(matrix: Stochastic) -> T:
-        notes = structure.notes_of(matrix)
+        notes = _core.notes(matrix) if isinstance(matrix, Matrix) else matrix.notes
         if find.__name__ not in notes:
             notes[find.__name__] = find(matrix)
         known: T = notes[find.__name__]
@@ -371,9 +367,8 @@ def rest_of_uniform(matrix: Stochastic) -> tuple[float, Matrix] | None:
     made = composition(matrix)
     if not isinstance(made, Mixture) or len(made.parts) < 2:
         return None
-    found = [(part, spectrum(part)) for part in made.parts]
-    flat = [s is not None and s.basis == "flat" and s.values[0] == 0 for _, s in found]
-    rest = [each for each, is_flat in zip(made, flat, strict=True) if not is_flat]
+    found = [(each, spectrum(each[1])) for each in made]
+    rest = [each for each, s in found if s is None or s.basis != "flat" or s.values[0] != 0]
     return rest[0] if len(rest) == 1 else None
 
 
@@ -576,12 +571,11 @@ def _what_is_left(matrix: Stochastic) -> str:
     """Say what a singular matrix still distinguishes, found in its factors."""
     inside = []
     while isinstance(made := composition(matrix), Kron | Product):
-        given = enumerate(made.parts)
-        at = next(((i, factor) for i, factor in given if is_singular(factor)), None)
+        at = next((i for i, factor in enumerate(made.parts) if is_singular(factor)), None)
         if at is None:
             break
-        inside.append(f"whose factor {at[0]} is one ")
-        matrix = at[1]
+        inside.append(f"whose factor {at} is one ")
+        matrix = made.parts[at]
     if len(inside) > 3:
         inside = [*inside[:2], "that holds one "]
     return "".join(inside) + _what_it_tells(matrix)

@@ -40,9 +40,6 @@ __all__ = [
 T = TypeVar("T")
 M = TypeVar("M", bound="Matrix | Channel")
 
-counts_rank = _core.counts_rank
-"""Whether the rank comes from integers, not from singular values in doubles."""
-
 
 def asked(matrix: Stochastic, what: str) -> Any:
     """Ask the core for a structure."""
@@ -52,11 +49,6 @@ def asked(matrix: Stochastic, what: str) -> Any:
 def place_of(matrix: Stochastic) -> int:
     """Return a number that is the same for equal parts of a composite."""
     return _core.identity_of(matrix) if isinstance(matrix, Matrix) else id(matrix)
-
-
-def notes_of(matrix: Stochastic) -> dict[str, Any]:
-    """Return what the linear maps have found out about a matrix."""
-    return _core.notes(matrix) if isinstance(matrix, Matrix) else matrix.notes
 
 
 def parts_in(matrix: Stochastic) -> int:

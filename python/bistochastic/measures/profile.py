@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from bistochastic import linear, structure
+from bistochastic import _core, linear, structure
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
@@ -332,12 +332,8 @@ def _deniability(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
 def _conditioning(
     matrix: Matrix, known_of: Callable[[Matrix], list[Entry]], *, full: bool
 ) -> list[Entry]:
-    size = matrix.size
-    if (own := linear.operator(matrix)) is not None:
-        counted = own.rank == size or structure.counts_rank(matrix)
-        return [_rank_entry(own.rank, counted), _condition_entry(linear.condition(matrix), counted)]
-    made = structure.composition(matrix)
-    if isinstance(made, structure.Kron):
+    size, own, made = matrix.size, linear.operator(matrix), structure.composition(matrix)
+    if own is None and isinstance(made, structure.Kron):
         each = [known_of(factor) for factor in structure.wide_factors(made)]
         pairs = [[part.value for part in parts] for parts in each]
         if all(value is not None for pair in pairs for value in pair):
@@ -346,11 +342,11 @@ def _conditioning(
             product = math.prod(float(pair[1] or 0) for pair in pairs)
             return [Entry("rank", rank, known), Entry("condition", product, known)]
         return [missing(name, "a factor is too large") for name in ("rank", "condition")]
-    composite = made is not None
-    if full or size <= (_WRITTEN if composite else _SINGULAR_VALUES):
-        rank = linear.dense(matrix).rank
-        counted = rank == size
-        return [_rank_entry(rank, counted), _condition_entry(linear.condition(matrix), counted)]
+    if own is None and (full or size <= (_SINGULAR_VALUES if made is None else _WRITTEN)):
+        own = linear.dense(matrix)
+    if own is not None:
+        counted = own.rank == size or _core.counts_rank(matrix)
+        return [_rank_entry(own.rank, counted), _condition_entry(linear.condition(matrix), counted)]
     # The rank and condition of a very large product, from its factors.
     why = "too large for singular values; full=True takes them"
     factors = made.parts if isinstance(made, structure.Product) else ()
