@@ -1,4 +1,4 @@
-"""From reported values to an estimate: methods, class totals, projection."""
+"""From reported values to an estimate: methods and class totals."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Tallies, summed, wrong_weight
 from bistochastic.formatting import shown
 from bistochastic.matrix import Matrix
+from bistochastic.measures.priors import project
 from bistochastic.structure import Kron, Stochastic, composition
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
@@ -29,8 +30,6 @@ POPULATIONS = ("sampled", "fixed")
 _KNOWN = "errors assume that the probabilities of the channel are known, not estimated"
 # Parts of a kron whose axes of one category count, in the shape of a table.
 _FEW = 256
-# Larger shares come from a matrix close to singular, and rounding shows in their sums.
-_FAR = 1e3
 
 
 def estimate(
@@ -309,14 +308,3 @@ def of_linear(
         frequencies, sample.records, method, population, gap, steps, matrix, linear.reported, axes,
         linear, linear.total, (*notes, *_notes(matrix)),
     )  # fmt: skip
-
-
-def project(x: Array) -> Array:
-    """Find the nearest distribution: subtract the excess equally, and nothing falls below 0."""
-    if np.abs(x).max() > _FAR:
-        # The same from all, so the largest ones are not rounded to thousands.
-        x = x - x.max()
-    falling = np.sort(x)[::-1]
-    over = (np.cumsum(falling) - 1) / np.arange(1, len(x) + 1)
-    last = int(np.nonzero(falling > over)[0][-1])
-    return np.asarray(np.maximum(x - over[last], 0.0))

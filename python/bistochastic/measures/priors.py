@@ -18,6 +18,8 @@ from bistochastic.structure import Kron, Mixture, Product, Stochastic, compositi
 
 # Size up to which a product is written out for one column.
 _PRODUCT = 512
+# Larger shares come from a matrix close to singular, and rounding shows in their sums.
+_FAR = 1e3
 
 
 def column(matrix: Matrix, v: int) -> Array:
@@ -59,6 +61,17 @@ def distribution(name: str, size: int, given: object) -> Array:
     if not abs(total - 1) <= 1e-9:
         raise Refused(name, must, f"a sum of {total:.10g}")
     return numbers / total
+
+
+def project(x: Array) -> Array:
+    """Find the nearest distribution: subtract the excess equally, and nothing falls below 0."""
+    if np.abs(x).max() > _FAR:
+        # The same from all, so the largest ones are not rounded to thousands.
+        x = x - x.max()
+    falling = np.sort(x)[::-1]
+    over = (np.cumsum(falling) - 1) / np.arange(1, len(x) + 1)
+    last = int(np.nonzero(falling > over)[0][-1])
+    return np.asarray(np.maximum(x - over[last], 0.0))
 
 
 def prior_of(matrix: Stochastic, prior: object) -> Array:
