@@ -65,11 +65,8 @@ class Factor:
             return tables
         arrays = [_KINDS[kind](back) for back in self.back] if kind in _KINDS else [self.told]
         by = 1 + (self.by or 0)
-        parts = np.split(tables, len(arrays), axis=by)
-        done = [
-            np.moveaxis(part, axis, -1) @ np.asarray(each).T
-            for part, each in zip(parts, arrays, strict=True)
-        ]
+        parts = zip(np.split(tables, len(arrays), axis=by), arrays, strict=True)
+        done = (np.moveaxis(part, axis, -1) @ np.asarray(each).T for part, each in parts)
         return np.concatenate([np.moveaxis(part, -1, axis) for part in done], axis=by)
 
     def ends(self, size: int) -> tuple[Array, Array]:
@@ -140,11 +137,7 @@ class Map:
         # Axes that others depend on come last.
         for factor in sorted(self.factors, key=lambda each: each.by is None):
             found = factor.of(found, kind)
-        return (
-            np.ascontiguousarray(found.reshape(-1, 1))
-            if kind == "domain"
-            else self._arranged(found)
-        )
+        return found.reshape(-1, 1) if kind == "domain" else self._arranged(found)
 
     def ends(self) -> tuple[Array, Array]:
         """Find the least and the most that a reported value can add to each cell."""

@@ -373,7 +373,11 @@ class Estimate(Compared, Shown):
         >>> found.to_columns()["a"], found.to_columns()["count"]
         (array(['x', 'y'], dtype='<U1'), array([3., 1.]))
         """
-        levels = {name: _array(values) for name, values in self._levels().items()}
+        levels = {}
+        for name, values in self._levels().items():
+            # Of their type if they share one, else objects.
+            plain = set(map(type, values)) in ({bool}, {int}, {float}, {str})
+            levels[name] = np.array(values, dtype=None if plain else object)
         return {**levels, **self._columns()}
 
     def to_dict(self) -> dict[str, Any]:
@@ -513,10 +517,3 @@ class Estimate(Compared, Shown):
 
     def __repr__(self) -> str:
         return self._text(20)
-
-
-def _array(categories: list[object]) -> np.ndarray:
-    """Return categories as an array: of their type if they share one, else of objects."""
-    kinds = set(map(type, categories))
-    plain = len(kinds) == 1 and kinds <= {bool, int, float, str}
-    return np.array(categories, dtype=None if plain else object)
