@@ -177,7 +177,7 @@ class _Goal:
             if family == "tridiagonal":
                 # Up to the first alpha at which it is singular; beyond it errors fall again.
                 high = min(high, 0.5 / (1 - math.cos(math.pi * (size - 1) / size)))
-            matrix = make(largest(low, high, lambda x: self.holds(make(x)), 1e-13))
+            matrix = make(last(low, high, lambda x: self.holds(make(x)))[0])
             if not self.holds(matrix):
                 note = SINGULAR if linear.is_singular(matrix) else BEYOND
                 return Choice(family, None, None, note)
@@ -193,7 +193,7 @@ class _Goal:
             spread = difference_sets.spread(size, -minus, self.share)
             return self.z * math.sqrt(spread / self.records) <= self.tolerance
 
-        epsilon = -largest(-45.0, -1e-9, holds, 1e-13)
+        epsilon = -last(-45.0, -1e-9, holds)[0]
         matrix = families.difference_set(size, epsilon=epsilon)
         while not self.holds(matrix):
             # Rounding onto the grid cost a little.
@@ -279,22 +279,14 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
             must = "inf" if least == math.inf else f"at least {exact(least)}"
             must = f"`{name}` must be {must} for {family}"
             raise OutOfReachError(f"{must}; got {exact(limit)}", least=least)
-        matrix = make(smallest(low, high, lambda x: own(make(x)) <= limit))
+        enough = own(make(low)) <= limit
+        matrix = make(low if enough else last(low, high, lambda x: own(make(x)) > limit)[1])
     requested = {"size": size} if family != "gibbs" else {}
     return _core.restore(family, _core.arrays(matrix), {**requested, name: parameters[name]})
 
 
-def smallest(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """Find the first number for which it holds, if it does from some number up to ``high``."""
-    if holds(low):
-        return low
+def last(low: float, high: float, holds: Callable[[float], bool]) -> tuple[float, float]:
+    """Find where it ceases to hold: the last number from ``low`` on, and the first after it."""
     while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-13 * abs(middle):
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
-def largest(low: float, high: float, holds: Callable[[float], bool], within: float = 0.0) -> float:
-    """Find the largest number from ``low`` on for which it holds, if it does up to some number."""
-    while (middle := (low + high) / 2) not in (low, high) and high - low > within * abs(middle):
         low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return low, high
