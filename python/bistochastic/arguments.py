@@ -102,14 +102,9 @@ def refuse_faults(name: str, must: str, numbers: Array, *, infinite: bool = Fals
     wrong = ~(numbers >= 0) | (np.isinf(numbers) & (not infinite))
     if wrong.any():
         number = float(numbers[wrong][0])
-        what = (
-            "NaN"
-            if math.isnan(number)
-            else "a negative number"
-            if number < 0
-            else "an infinite number"
-        )
-        raise Refused(name, must, f"{what} at {_first(wrong)}")
+        what = f"{'a negative' if number < 0 else 'an infinite'} number"
+        got = "NaN" if math.isnan(number) else what
+        raise Refused(name, must, f"{got} at {_first(wrong)}")
 
 
 def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:

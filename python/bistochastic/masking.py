@@ -238,8 +238,21 @@ def k_anonymous_classes(columns: Mapping[Any, Any], *, quasi_identifiers: Names,
     >>> found.classes
     array([0, 1, 0, 1, 0, 1])
     """
-    k = _core.as_whole("k", k, 2)
-    return _of_columns(_columns(columns), quasi_identifiers, k)
+    k, read = _core.as_whole("k", k, 2), _columns(columns)
+    names = _named("quasi_identifiers", quasi_identifiers, read)
+    _core.require_memory("columns", len(read[names[0]]), len(names), 8)
+    axes, kinds = [], []
+    for name in names:
+        plain = _values(_title(name), read[name])
+        if plain.dtype.kind in "iufmM":
+            numbers = plain.astype(np.int64) if plain.dtype.kind in "mM" else plain
+            axes.append(arguments.finite(_title(name), _MUST, numbers).astype(np.float64))
+            kinds.append(_NUMBER)
+        else:
+            codes = _coded(_title(name), plain)
+            axes.append(codes.astype(np.float64))
+            kinds.append(int(codes.max(initial=0)) + 1)
+    return _group(np.stack(axes, axis=1), kinds, k)
 
 
 def anatomize(
@@ -310,7 +323,7 @@ def anatomize(
         l = _core.as_whole("l", l, 2)  # noqa: E741
         _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
     else:
-        found = _of_columns(read, quasi_identifiers, k).classes
+        found = k_anonymous_classes(read, quasi_identifiers=known, k=k).classes
     joined = np.concatenate(list(codes.values()))
     classes, rows, others = _core.anatomy(records, joined, found, k, l, key, stream)
     sizes = np.bincount(classes)
@@ -399,23 +412,6 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
         seen = np.unique(seen * (codes.max() + 1) + codes, return_inverse=True)[1]
     different = np.bincount(classes[np.unique(seen, return_index=True)[1]]).astype(np.int64)
     return Classes(classes, sizes, k, loss, different)
-
-
-def _of_columns(columns: Mapping[Hashable, Any], quasi_identifiers: object, k: int) -> Classes:
-    names = _named("quasi_identifiers", quasi_identifiers, columns)
-    _core.require_memory("columns", len(columns[names[0]]), len(names), 8)
-    axes, kinds = [], []
-    for name in names:
-        plain = _values(_title(name), columns[name])
-        if plain.dtype.kind in "iufmM":
-            numbers = plain.astype(np.int64) if plain.dtype.kind in "mM" else plain
-            axes.append(arguments.finite(_title(name), _MUST, numbers).astype(np.float64))
-            kinds.append(_NUMBER)
-        else:
-            codes = _coded(_title(name), plain)
-            axes.append(codes.astype(np.float64))
-            kinds.append(int(codes.max(initial=0)) + 1)
-    return _group(np.stack(axes, axis=1), kinds, k)
 
 
 def _refuse_frequent(codes: Wholes, columns: int, k: int, l: int) -> None:  # noqa: E741

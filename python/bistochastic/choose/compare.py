@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from bistochastic import _core, arguments, measures
-from bistochastic.arguments import items, names_of
+from bistochastic.arguments import names_of
 from bistochastic.errors import OutOfReachError, Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA, build
@@ -194,14 +195,10 @@ class Tradeoff(tuple[Point, ...], Shown):
             own: float | None = getattr(point, name)
             if own is None:
                 return "-"
-            return _cell(name, own) + "*" * (
-                own <= best.get((point.asked, name), -1.0) * (1 + 1e-9)
-            )
+            is_best = own <= best.get((point.asked, name), -1.0) * (1 + 1e-9)
+            return _cell(name, own) + "*" * is_best
 
-        return [
-            [point.family, f"{point.asked:g}", *(cell(point, name) for name in _MEASURES)]
-            for point in self
-        ]
+        return [[p.family, f"{p.asked:g}", *(cell(p, name) for name in _MEASURES)] for p in self]
 
     def __repr__(self) -> str:
         return f"{table(_HEADER, self.rows())}\n\n{BEST}"
@@ -254,7 +251,12 @@ def tradeoff(
     """
     many = _core.as_whole("size", size, 2)
     count = _core.as_whole("records", records, 1)
-    asked = list(product(_makers(families).items(), _betas(betas)))
+    makers, must = _makers(families), "hold numbers from 0 to 1"
+    wanted = arguments.items("betas", must, BETAS if betas is None else betas, unordered=True)
+    if not wanted:
+        raise Refused("betas", must, "none")
+    rising = sorted(arguments.real("betas", must, x, lambda x: 0 <= x <= 1) for x in wanted)
+    asked = list(product(makers.items(), rising))
     found = []
     with watched("comparing", progress) as tell:
         for (family, make), beta in asked:
@@ -290,7 +292,7 @@ def _makers(families: object) -> dict[str, Make]:
     """Labels, and functions that make a matrix from a size and a beta."""
     if not hasattr(families, "items"):
         names = names_of("families", families, BY_BETA, ", or be a mapping")
-        return {name: _by_beta(name) for name in names}
+        return {name: partial(_by_beta, name) for name in names}
     made = dict(families.items())
     for make in made.values():
         if not callable(make):
@@ -301,17 +303,5 @@ def _makers(families: object) -> dict[str, Make]:
     return made
 
 
-def _by_beta(family: str) -> Make:
-    return lambda size, beta: build(family, size=size, beta=beta)
-
-
-def _betas(given: object) -> list[float]:
-    """Read the requested betas, in rising order."""
-    must = "hold numbers from 0 to 1"
-    found = sorted(
-        arguments.real("betas", must, x, lambda x: 0 <= x <= 1)
-        for x in items("betas", must, BETAS if given is None else given, unordered=True)
-    )
-    if not found:
-        raise Refused("betas", must, "none")
-    return found
+def _by_beta(family: str, size: int, beta: float) -> Matrix:
+    return build(family, size=size, beta=beta)

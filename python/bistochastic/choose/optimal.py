@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,7 +68,21 @@ def optimal(
     if not asked:
         raise Refused("optimal", f"be given at least one of {', '.join(given)}", "none")
     # At the very end of what can be reached the solver may find nothing; perfect secrecy keeps it.
-    return _on_grid(costs, asked, *_solved(costs, asked))
+    entries, bound = _solved(costs, asked)
+    r = len(costs)
+    for share in _BLENDS:
+        # Mixed in, perfect secrecy meets all requirements the better, since they are convex.
+        mixed = (1 - share) * entries + share / r
+        matrix = families.balance(np.maximum(mixed, 1e-15))
+        with suppress(GuaranteeError):
+            matrix.require(**asked)
+            break
+    else:
+        matrix = families.uniform(r)
+    mean = float((matrix.to_dense() * costs).sum()) / r
+    facts = {**asked, "expected_cost": mean, "gap": max(0.0, mean - bound)}
+    family = "uniform" if matrix.family == "uniform" else "dense"
+    return _core.restore(family, _core.arrays(matrix), facts)
 
 
 def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
@@ -136,27 +151,3 @@ def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
     rounding = 1e-15 * len(z) * float(np.abs(limits * z).sum())
     bound = -float(limits @ z) - far - rounding
     return entries, bound * scale
-
-
-def _on_grid(cost: Array, asked: Mapping[str, float], entries: Array, bound: float) -> Matrix:
-    """Find the nearest matrix on the grid that meets the requirements, and note its cost in it.
-
-    Perfect secrecy meets every requirement, and a convex requirement is met better the more of it
-    is mixed in.
-    """
-    r = len(cost)
-    mixed = ((1 - share) * entries + share / r for share in _BLENDS)
-    made = (families.balance(np.maximum(each, 1e-15)) for each in mixed)
-    matrix = next((each for each in made if _keeps(each, asked)), families.uniform(r))
-    mean = float((matrix.to_dense() * cost).sum()) / r
-    facts = {**asked, "expected_cost": mean, "gap": max(0.0, mean - bound)}
-    family = "uniform" if matrix.family == "uniform" else "dense"
-    return _core.restore(family, _core.arrays(matrix), facts)
-
-
-def _keeps(matrix: Matrix, asked: Mapping[str, float]) -> bool:
-    try:
-        matrix.require(**asked)
-    except GuaranteeError:
-        return False
-    return True
