@@ -203,6 +203,15 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
     raise RefusedType(name, must, _type(given))
 
 
+def things(name: str, must: str, given: object, kind: Any, each: str = "") -> list[Any]:
+    """List the items of an iterable, which are ``each`` of one kind, or of several."""
+    listed = items(name, must, given)
+    for item in listed:
+        if not isinstance(item, kind):
+            raise RefusedType(name, each or must, _type(item))
+    return listed
+
+
 def one_of(name: str, given: object, known: Iterable[str]) -> str:
     """Check that a string is one of the known ones."""
     listed = tuple(known)

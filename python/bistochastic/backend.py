@@ -223,12 +223,9 @@ class Column:
     ) -> None:
         listed = [names] if isinstance(names, str) else arguments.items("names", _NAMES, names)
         self.names = [_text("names", each) for each in listed]
-        one = isinstance(matrices, _core.Matrix)
-        laws: list[Any] = [matrices] if one else arguments.items("matrices", _LAWS, matrices)
-        for law in laws:
-            if not isinstance(law, _core.Matrix):
-                raise RefusedType("matrices", _LAWS, type(law).__name__)
-        self.matrices: list[Matrix] = laws
+        given = [matrices] if isinstance(matrices, Matrix) else matrices
+        self.matrices: list[Matrix] = arguments.things("matrices", _LAWS, given, Matrix)
+        laws = self.matrices
         if len({law.size for law in laws}) != 1:
             raise Refused("matrices", "all have one size", ", ".join(str(m.size) for m in laws))
         self.missing: NDArray[np.bool_] | None = None

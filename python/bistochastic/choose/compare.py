@@ -102,11 +102,8 @@ def compare(
     beta                                                     0.6     0.721057
     ...
     """
-    if not matrices:
+    if not arguments.things("compare", "be given matrices", matrices, Matrix):
         raise Refused("compare", "be given matrices", "none")
-    for matrix in matrices:
-        if not isinstance(matrix, Matrix):
-            raise RefusedType("compare", "be given matrices", type(matrix).__name__)
     profiles = []
     with watched("comparing", progress) as tell:
         for matrix in matrices:

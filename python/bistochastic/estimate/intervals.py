@@ -66,24 +66,21 @@ def squared_rows(matrix: Stochastic, weights: Array) -> Array:
     if structure.is_certain(matrix):
         return linear.solve(matrix, weights)
     kron = composition(matrix)
-    if isinstance(kron, Kron):
-        return _joint_squares(structure.wide_factors(kron), weights)
-    total = np.empty(r)
-    for rows, block in inverse_rows(matrix):
-        total[rows] = block**2 @ weights
-    return total
-
-
-def _joint_squares(factors: Sequence[Stochastic], weights: Array) -> Array:
-    """Sum the squared entries of a kron axis by axis, since its entries multiply."""
+    if not isinstance(kron, Kron):
+        total = np.empty(r)
+        for rows, block in inverse_rows(matrix):
+            total[rows] = block**2 @ weights
+        return total
+    # The entries of a kron multiply, so their squares are summed axis by axis.
+    factors: Sequence[Stochastic] = structure.wide_factors(kron)
     array = weights.reshape([factor.size for factor in factors])
     for axis, factor in enumerate(factors):
         moved = np.moveaxis(array, axis, -1)
-        rows = np.ascontiguousarray(moved).reshape(-1, factor.size)
+        lines = np.ascontiguousarray(moved).reshape(-1, factor.size)
         if factor.size > 2048:
-            squared = np.stack([squared_rows(factor, row) for row in rows])
+            squared = np.stack([squared_rows(factor, line) for line in lines])
         else:
-            squared = rows @ (linear.solve(factor, np.eye(factor.size)) ** 2).T
+            squared = lines @ (linear.solve(factor, np.eye(factor.size)) ** 2).T
         array = np.moveaxis(squared.reshape(moved.shape), -1, axis)
     return np.ascontiguousarray(array).reshape(-1)
 
@@ -118,9 +115,7 @@ def corners(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array
 
 def unknown(cells: int) -> Array:
     """Return the covariance matrix of shares whose errors are not known."""
-    found = np.full((cells, cells), math.nan)
-    np.fill_diagonal(found, math.inf)
-    return found
+    return np.where(np.eye(cells, dtype=bool), math.inf, math.nan)
 
 
 def response_bounds(
@@ -258,9 +253,8 @@ def fieller(
     inside = b * b - a * c
     with np.errstate(all="ignore"):
         root = np.sqrt(np.where(inside >= 0, inside, np.nan))
-        one, other = (b - root) / a, (b + root) / a
+        ends = np.stack([(b - root) / a, (b + root) / a])
     # For a > 0 the roots exist: top / below itself is between them.
     bounded = np.full(len(top), a > 0)
-    one = np.where(bounded & (inside < 0), top / below if below else np.nan, one)
-    other = np.where(bounded & (inside < 0), top / below if below else np.nan, other)
-    return np.fmin(one, other), np.fmax(one, other), bounded
+    ends = np.where(bounded & (inside < 0), top / below if below else np.nan, ends)
+    return np.fmin(*ends), np.fmax(*ends), bounded
