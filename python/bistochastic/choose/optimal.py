@@ -49,7 +49,6 @@ def optimal(
     Raises ``ValueError`` for costs that are negative, missing or infinite, and if no requirement is
     given.
 
-    >>> import bistochastic as bs
     >>> import numpy as np
     >>> scale = np.arange(6)
     >>> cost = abs(scale[:, None] - scale)

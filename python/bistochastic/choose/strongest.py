@@ -43,7 +43,6 @@ class Choice(Shown):
     ``matrix`` is None if the family has none, and ``note`` says why. ``expected_cost`` is the mean
     cost of a reported value, or the mean distance between codes if no cost was given.
 
-    >>> import bistochastic as bs
     >>> bs.strongest(4, records=4580, tolerance=0.03)[0].beta
     0.78921...
     """
@@ -77,7 +76,6 @@ class Choice(Shown):
 class Strongest(tuple[Choice, ...], Shown):
     """The choices of :func:`strongest`: a tuple that prints as a table.
 
-    >>> import bistochastic as bs
     >>> [choice.family for choice in bs.strongest(4, records=4580, tolerance=0.03)][:2]
     ['randomized_response', 'difference_set']
     """
@@ -116,7 +114,6 @@ def strongest(
 
     Raises ``ValueError`` if not even unprotected records reach the tolerance.
 
-    >>> import bistochastic as bs
     >>> bs.strongest(4, records=4580, tolerance=0.03, family=["randomized_response", "geometric"])
     family                   beta  epsilon  truthfulness  expected cost  note
     -------------------  --------  -------  ------------  -------------  ----
@@ -207,7 +204,6 @@ def by_suspicion(suspicion: object) -> float:
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
 
-    >>> import bistochastic as bs
     >>> bs.choose.by_suspicion((0.1, 0.3))
     1.349...
     """
@@ -247,7 +243,6 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
     ``parameters`` hold the epsilon, beta or truthfulness to reach at this ``size``, and for
     :func:`gibbs` the ``cost``.
 
-    >>> import bistochastic as bs
     >>> bs.choose.reach("geometric", 5, {"truthfulness": 0.5}).truthfulness
     0.49999...
     >>> bs.choose.reach("geometric", 5, {"beta": 0.5}) is None

@@ -40,7 +40,7 @@ class Factor:
     written down; codes that are never true are left out. An unprotected axis has neither and stays
     as it is.
 
-    >>> import bistochastic as bs, numpy as np
+    >>> import numpy as np
     >>> Factor(0, matrix=bs.randomized_response(2, keep=0.75)).of(np.array([[60.0, 40.0]]), "back")
     array([[70., 30.]])
     """
@@ -99,7 +99,7 @@ class Map:
     ``shape`` is the shape of the reported table, ``columns`` the sizes of the columns in the order
     of the factors, ``order`` their requested order.
 
-    >>> import bistochastic as bs, numpy as np
+    >>> import numpy as np
     >>> m = bs.randomized_response(2, keep=0.75)
     >>> unprotected = Factor(0)
     >>> both = Map((2, 2), (unprotected, Factor(1, matrix=m)), (2, 2), (1, 0))
@@ -160,7 +160,7 @@ class Linear:
     D``. Its error is the error of the total of ``(g_N - share g_D) / D``, with g the
     pseudo-responses. If the subgroup is known (``exact``), D is the sum of weights.
 
-    >>> import bistochastic as bs, numpy as np
+    >>> import numpy as np
     >>> counts = np.array([60.0, 40.0])
     >>> tallies = bs.estimate.Tallies.counted(100, counts, counts, 100)
     >>> back = Map.back_from(bs.randomized_response(2, keep=0.75))

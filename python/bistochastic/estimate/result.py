@@ -64,7 +64,6 @@ class Estimate(Compared, Shown):
     ``frequencies`` and ``counts`` come from the requested method. Errors and intervals always
     belong to the unbiased inverse estimate.
 
-    >>> import bistochastic as bs
     >>> m = bs.randomized_response(3, epsilon=2)
     >>> e = m.estimate(counts=[520, 290, 190])
     >>> e.frequencies.round(3), e.standard_errors.round(3)
@@ -114,7 +113,6 @@ class Estimate(Compared, Shown):
     def counts(self) -> Array:
         """Estimated counts: frequencies times records, or times the sum of the weights.
 
-        >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[30, 10]).counts
         array([30., 10.])
         """
@@ -124,7 +122,6 @@ class Estimate(Compared, Shown):
     def shape(self) -> tuple[int, ...]:
         """The number of categories of each column; without labels, of all categories.
 
-        >>> import bistochastic as bs
         >>> two = {"a": [0, 1], "b": [0, 1]}
         >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], categories=two).shape
         (2, 2)
@@ -168,7 +165,6 @@ class Estimate(Compared, Shown):
         * Beyond some thousand categories they take long, unless the matrix is randomized response,
           a circulant, a permutation or a :func:`kron` of such.
 
-        >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors.round(4)
         array([0.0503, 0.0503])
         """
@@ -196,7 +192,6 @@ class Estimate(Compared, Shown):
 
         With a sample of one record it is unknown: variances are ``inf``, covariances NaN.
 
-        >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).covariance.round(4)
         array([[ 0.0025, -0.0025],
                [-0.0025,  0.0025]])
@@ -253,7 +248,6 @@ class Estimate(Compared, Shown):
            Records have to be independent, count alike, and come from one and the same population
            all the time. By default this is :attr:`always_valid` of the estimate.
 
-        >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
         >>> m.estimate(counts=[10, 0]).interval().round(3)
         array([[0.883, 1.   ],
@@ -317,7 +311,6 @@ class Estimate(Compared, Shown):
         the matrix and n the records: the stronger the protection, the more one false record moves.
         The bound holds for the method ``inverse``.
 
-        >>> import bistochastic as bs
         >>> e = bs.randomized_response(2, keep=0.75).estimate(counts=[600, 400])
         >>> e.poisoning(10)
         array([0.02, 0.02])
@@ -344,7 +337,6 @@ class Estimate(Compared, Shown):
         is expected to be reported rarely, the limit is raised. Categories with an expected number
         of records below ``1 / r`` count as one.
 
-        >>> import bistochastic as bs
         >>> e = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
         >>> e.contains([0.59, 0.27, 0.14]), e.contains([0.4, 0.4, 0.2])
         (True, False)
@@ -368,7 +360,6 @@ class Estimate(Compared, Shown):
         ``frequency``, ``count`` (with labels), ``standard_error``, ``low`` and ``high``. A wide
         table is ``e.counts.reshape(e.shape)``.
 
-        >>> import bistochastic as bs
         >>> found = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
         >>> found.to_columns()["a"], found.to_columns()["count"]
         (array(['x', 'y'], dtype='<U1'), array([3., 1.]))
@@ -383,7 +374,6 @@ class Estimate(Compared, Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain Python values, for JSON; numbers that are unknown are None.
 
-        >>> import bistochastic as bs
         >>> estimate = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
         >>> estimate.to_dict()["table"][1]
         {'a': 'y', 'reported': 0.25, 'frequency': 0.25, 'count': 1.0, ...}
@@ -405,7 +395,6 @@ class Estimate(Compared, Shown):
 
         ``axes`` are matplotlib axes to draw into. Without them a figure is made.
 
-        >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
         >>> figure = m.estimate(counts=[60, 40], categories=["no", "yes"]).plot()
         >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
@@ -502,7 +491,6 @@ class Estimate(Compared, Shown):
     def to_text(self) -> str:
         """Write the table with all its rows; printing leaves out the middle of a long one.
 
-        >>> import bistochastic as bs
         >>> len(bs.identity(30).estimate(counts=[1] * 30).to_text().splitlines())
         33
         """

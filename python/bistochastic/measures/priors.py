@@ -77,7 +77,6 @@ def project(x: Array) -> Array:
 def prior_of(matrix: Stochastic, prior: object) -> Array:
     """Read the ``prior`` of true categories, over all codes: 0 at codes that are never true.
 
-    >>> import bistochastic as bs
     >>> bs.measures.prior_of(bs.uniform(3), [0.5, 0.5, 0])
     array([0.5, 0.5, 0. ])
     """

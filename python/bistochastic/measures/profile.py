@@ -72,7 +72,6 @@ class Entry(Shown):
     ``before`` is the measure without a reported value, if it has one: the entropy of the prior, or
     the best guess by the prior.
 
-    >>> import bistochastic as bs
     >>> bs.uniform(4).profile()["max_leakage"]
     Entry(name='max_leakage', value=0.0, status='exact', note='')
     """
@@ -87,7 +86,6 @@ class Entry(Shown):
     def words(self) -> str:
         """The name of the measure in words.
 
-        >>> import bistochastic as bs
         >>> bs.uniform(3).profile()["worst_row"].words
         'beta, least protected category'
         """
@@ -97,7 +95,6 @@ class Entry(Shown):
     def text(self) -> str:
         """The value in six digits, rounded so that privacy is never overstated.
 
-        >>> import bistochastic as bs
         >>> bs.uniform(3).profile()["guessing_probability"].text
         '0.333334'
         """
@@ -130,7 +127,6 @@ class Profile(Shown):
     reported value can add to the probability of a right guess, for any prior. Capacity is the most
     bits that a reported value reveals on average, for any true proportions.
 
-    >>> import bistochastic as bs
     >>> p = bs.randomized_response(12, epsilon=3).profile()
     >>> p.deniability_epsilon, p["capacity"].status
     (12, 'exact')
@@ -155,7 +151,6 @@ class Profile(Shown):
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return plain values for JSON: a value, status and note for each name.
 
-        >>> import bistochastic as bs
         >>> bs.uniform(4).profile().to_dict()["rank"]
         {'value': 1, 'status': 'exact', 'note': ''}
         """
@@ -164,7 +159,6 @@ class Profile(Shown):
     def rows(self) -> list[list[str]]:
         """Return one row of text per measure.
 
-        >>> import bistochastic as bs
         >>> bs.uniform(4).profile().rows()[1]
         ['beta', '1', 'exact', 'an average over the categories']
         """

@@ -25,7 +25,6 @@ TABLE = 4096
 class Lines:
     """The single lines of a matrix: what the core's survey says, put together over factors.
 
-    >>> import bistochastic as bs
     >>> bs.measures.lines(bs.blocks([1, 2]), [1.0]).worst_row
     (0, 0.0)
     """
@@ -48,7 +47,6 @@ def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines |
     of all columns (``peaks``), the least diagonal entry, and the deniability at each of ``gammas``.
     With ``full`` it looks at any number of them.
 
-    >>> import bistochastic as bs
     >>> found = bs.measures.lines(bs.k_anonymous(6, k=3), [1.0])
     >>> found.peaks, found.least_diagonal, found.deniability
     (Fraction(2, 1), Fraction(1, 3), [(3, True)])
@@ -163,7 +161,6 @@ def deniability(matrix: Matrix, gamma: object) -> int:
 def line_betas(matrix: Matrix, found: Lines) -> tuple[float, float]:
     """Bound the betas of the worst row and column, which :func:`lines` ``found``, from below.
 
-    >>> import bistochastic as bs
     >>> m = bs.blocks([1, 2])
     >>> bs.measures.line_betas(m, bs.measures.lines(m, []))
     (0.0, 0.0)
