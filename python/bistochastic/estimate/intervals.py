@@ -26,7 +26,7 @@ def inverse_rows(matrix: Stochastic) -> Iterator[tuple[slice, Array]]:
     step = max(1, _HELD // r)
     for start in range(0, r, step):
         stop = min(r, start + step)
-        yield slice(start, stop), linear.solve_back(matrix, np.eye(stop - start, r, start))
+        yield slice(start, stop), linear.undo(matrix, np.eye(stop - start, r, start), back=True)
 
 
 def _first_column(matrix: Stochastic) -> Array:

@@ -59,8 +59,13 @@ class Factor:
         if self.matrix is not None:
             moved = np.moveaxis(tables, axis, -1)
             rows = np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
-            whole = _inverted(self.matrix, rows, kind).reshape(*moved.shape[:-1], -1)
-            return np.moveaxis(whole, -1, axis)
+            if kind == "squares":
+                rows = np.stack([intervals.squared_rows(self.matrix, row) for row in rows])
+            elif kind != "told":
+                # All categories together add 1, so their product with the sum is themselves.
+                rows = np.asarray(linear.solve(self.matrix, rows.T)).T
+            true = rows[:, : self.matrix.size - self.matrix.padding]
+            return np.moveaxis(true.reshape(*moved.shape[:-1], -1), -1, axis)
         if self.back is None:
             return tables
         arrays = [_KINDS[kind](back) for back in self.back] if kind in _KINDS else [self.told]
@@ -79,17 +84,6 @@ class Factor:
             return np.zeros(size), np.ones(size)
         both = np.stack(self.back)
         return both.min(axis=(0, 2)), both.max(axis=(0, 2))
-
-
-def _inverted(matrix: Stochastic, rows: Array, kind: str) -> Array:
-    """Multiply rows by the inverse of a matrix whose categories are all requested."""
-    true = slice(matrix.size - matrix.padding)
-    if kind == "told":
-        return rows[:, true]
-    if kind == "squares":
-        return np.stack([intervals.squared_rows(matrix, row)[true] for row in rows])
-    # All categories together add 1, so their product with the sum is themselves.
-    return np.asarray(linear.solve(matrix, rows.T)).T[:, true]
 
 
 @dataclass(frozen=True, eq=False)

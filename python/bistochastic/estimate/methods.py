@@ -247,8 +247,7 @@ def weighted(
     if array.shape != (rows,):
         raise Refused("weights", f"{must}, one for each of {rows} records", f"shape {array.shape}")
     given = np.ascontiguousarray(array, dtype=np.float64)
-    wrong = wrong_weight(given)
-    if wrong is not None:
+    if (wrong := wrong_weight(given)) is not None:
         at, wants, got = wrong
         raise Refused("weights", wants, f"{got} at position {at}")
     if not given.any():
@@ -260,8 +259,7 @@ def weighted(
     _core.require_memory("weights", 2, matrix.size, 8)
     places = plain.astype(np.int64)
     sums, squares = (summed(places, each, matrix.size) for each in (given, given**2))
-    told = Tallies.counted(rows, sums, squares, rows, weighted=True)
-    return Map.back_from(matrix), told
+    return Map.back_from(matrix), Tallies.counted(rows, sums, squares, rows, weighted=True)
 
 
 def of_linear(

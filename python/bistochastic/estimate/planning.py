@@ -145,7 +145,7 @@ def _mean_squares(matrix: Stochastic) -> tuple[Array, Array]:
         return own, other
     if structure.shift_invariant(matrix):
         # All rows are alike.
-        own, other = _own_and_other(matrix, linear.solve_back(matrix, np.eye(1, r)), 0)
+        own, other = _own_and_other(matrix, linear.undo(matrix, np.eye(1, r), back=True), 0)
         return np.full(r, own), np.full(r, other)
     blocks = intervals.inverse_rows(matrix)
     pairs = [_own_and_other(matrix, block, rows.start) for rows, block in blocks]
