@@ -234,7 +234,7 @@ def singular_values(dense: Array) -> Array:
     """Compute all singular values, as eigenvalues if the matrix is symmetric."""
     if np.array_equal(dense, dense.T):
         return np.asarray(np.abs(interruptible(len(dense), np.linalg.eigvalsh, dense)))
-    return interruptible(len(dense), lambda: np.linalg.svd(dense, compute_uv=False))
+    return np.asarray(interruptible(len(dense), lambda: np.linalg.svd(dense, compute_uv=False)))
 
 
 def dense_rank(values: Array) -> int:
@@ -377,15 +377,8 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
     A kron goes axis by axis, a product factor by factor, a mixture part by part; a mixture with
     perfect secrecy is undone by what that leaves of the rest.
     """
-    known: dict[int, Run] = {}
 
-    def of(part: Stochastic) -> Run:
-        place = structure.place_of(part)
-        if place not in known:
-            known[place] = compiled(part)
-        return known[place]
-
-    def compiled(part: Stochastic) -> Run:
+    def compiled(part: Stochastic, of: Callable[[Stochastic], Run]) -> Run:
         if (own := operator(part)) is not None:
             return own.solve if inverse else own.apply
         few, rest = structure.parts_in(part) <= _FEW, rest_of_uniform(part)
@@ -401,7 +394,7 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
                 return partial(_unmixed, rest[0], of(rest[1]))
         return dense(part).solve if inverse else dense(part).apply
 
-    return of(matrix)
+    return structure.by_parts(matrix, compiled)
 
 
 def _one_by_one(factors: list[Run], inverse: bool, rows: Array, back: bool) -> Array:

@@ -174,8 +174,8 @@ def composition(matrix: Stochastic) -> Composition | None:
         return Kron(tuple(parts))
     if kind == "product":
         return Product((parts[0], parts[1]))
-    drawn = [(weight, part) for weight, part in zip(weights, parts, strict=True) if weight]
-    return Mixture(tuple(weight for weight, _ in drawn), tuple(part for _, part in drawn))
+    drawn = (pair for pair in zip(weights, parts, strict=True) if pair[0])
+    return Mixture(*zip(*drawn, strict=True))
 
 
 def wide_factors(kron: Kron) -> list[Matrix]:
@@ -188,12 +188,9 @@ def wide_factors(kron: Kron) -> list[Matrix]:
     >>> [factor.size for factor in bs.structure.wide_factors(made)]
     [2, 3]
     """
-    while True:
-        wide = [factor for factor in kron.parts if factor.size > 1] or [kron.parts[0]]
-        inner = composition(wide[0]) if len(wide) == 1 else None
-        if not isinstance(inner, Kron):
-            return wide
-        kron = inner
+    wide = [factor for factor in kron.parts if factor.size > 1] or [kron.parts[0]]
+    inner = composition(wide[0]) if len(wide) == 1 else None
+    return wide_factors(inner) if isinstance(inner, Kron) else wide
 
 
 def axes(matrix: M) -> list[M]:
@@ -205,17 +202,11 @@ def axes(matrix: M) -> list[M]:
     >>> [axis.size for axis in bs.structure.axes(bs.kron(inner, bs.uniform(4)))]
     [2, 3, 4]
     """
-    found: list[M] = []
-    stack: list[Any] = [matrix]
-    while stack:
-        here = stack.pop()
-        if here.size > 1:
-            made = composition(here)
-            if isinstance(made, Kron):
-                stack += reversed(made.parts)
-            else:
-                found.append(here)
-    return found
+    if matrix.size == 1:
+        return []
+    made = composition(matrix)
+    parts: Any = made.parts if isinstance(made, Kron) else ()
+    return [axis for part in parts for axis in axes(part)] or [matrix]
 
 
 def true_codes(matrix: Stochastic) -> NDArray[np.intp] | slice:

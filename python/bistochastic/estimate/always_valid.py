@@ -36,12 +36,7 @@ _NOTHING = 45.0
 
 
 def bounds(responses: Array, counts: Array, alpha: float) -> tuple[float, float]:
-    """Bound a share by what each code adds to its estimate, and by the counts of all codes.
-
-    >>> low, high = bounds(np.array([1.58, -0.58]), np.array([408, 592]), 0.05)
-    >>> round(low, 3), round(high, 3)
-    (0.181, 0.425)
-    """
+    """Bound a share by what each code adds to its estimate, and by the counts of all codes."""
     least, most = float(responses.min()), float(responses.max())
     if least == most:
         return least, most

@@ -411,13 +411,6 @@ class Estimate(Compared, Shown):
             for axis, place in zip(self.axes, places, strict=False)
         }
 
-    def _names(self, cells: Sequence[int]) -> list[list[str]]:
-        if not self.axes:
-            return [[str(cell)] for cell in cells]
-        places = zip(*np.unravel_index(np.array(cells), self.shape), strict=True)
-        words = [axis.words() for axis in self.axes]
-        return [[each[i] for each, i in zip(words, at, strict=True)] for at in places]
-
     def _columns(self, *, errors: bool = True) -> dict[str, Array]:
         shares = {"reported": self.reports, "frequency": self.frequencies}
         if self.axes:
@@ -440,10 +433,13 @@ class Estimate(Compared, Shown):
         shown = list(range(r)) if r <= most else [*range(most // 2), *range(r - most // 2, r)]
         form = f".{self._decimals()}f" if r <= 1000 else ".3g"
         forms = {name: ",.0f" if name == "count" else form for name in columns}
+        words: list[Sequence[object]] = [*(axis.words() for axis in self.axes)] or [range(r)]
+        places = zip(*np.unravel_index(shown, self.shape), strict=True)
         rows = [
-            [*names, *(f"{column[v]:{forms[name]}}" for name, column in columns.items())]
-            for v, names in zip(shown, self._names(shown), strict=True)
-        ]
+            [*(str(each[i]) for each, i in zip(words, at, strict=True)),
+             *(f"{column[v]:{forms[name]}}" for name, column in columns.items())]
+            for v, at in zip(shown, places, strict=True)
+        ]  # fmt: skip
         header = [axis.name for axis in self.axes] or ["category"]
         if r > most:
             rows.insert(most // 2, ["..."] * (len(columns) + len(header)))

@@ -16,7 +16,7 @@ from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
 from bistochastic.matrix import Matrix
-from bistochastic.measures import bits, channel, costs, efficiency, priors, survey
+from bistochastic.measures import bits, costs, efficiency, priors, survey
 from bistochastic.progress import watched
 
 Status = Literal["exact", "bound", "not computed"]
@@ -249,8 +249,8 @@ def _lines(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
 
 
 def _attacker(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list[Entry]:
-    told = channel.mutual_information(matrix)
-    best = channel.capacity(matrix, found, full=full)
+    told = priors.mutual_information(matrix)
+    best = priors.capacity(matrix, found, full=full)
     size = matrix.size - matrix.padding
     allowed = bits.guaranteed_max_leakage(matrix.beta, size)
     if found is None:
