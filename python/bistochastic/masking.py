@@ -425,7 +425,6 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
 
 
 def _columns(given: object) -> Mapping[Hashable, Any]:
-    """Read a mapping of names to columns of one length."""
     must = "map names to columns"
     if not isinstance(given, Mapping):
         raise RefusedType("columns", must, type(given).__name__)

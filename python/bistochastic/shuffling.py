@@ -298,7 +298,6 @@ def _delta(delta: float) -> float:
 
 
 def _read(matrix: Matrix) -> _Column:
-    """Read what the bound needs of a matrix."""
     size = matrix.size
     pair = two_valued(matrix)
     if pair is not None:

@@ -281,7 +281,6 @@ def _point(family: str, make: Make, size: int, beta: float, records: int) -> Poi
 
 
 def _makers(families: object) -> dict[str, Make]:
-    """Labels, and functions that make a matrix from a size and a beta."""
     if not hasattr(families, "items"):
         names = names_of("families", families, BY_BETA, ", or be a mapping")
         return {name: partial(_by_beta, name) for name in names}

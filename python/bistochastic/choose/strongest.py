@@ -154,17 +154,14 @@ class _Goal:
     z: float
 
     def within(self, matrix: Matrix) -> float:
-        """Compute how close every proportion is."""
         if linear.is_singular(matrix):
             return math.inf
         return self.z * math.sqrt(largest_variance(matrix, self.share) / self.records)
 
     def holds(self, matrix: Matrix) -> bool:
-        """Whether that is close enough."""
         return self.within(matrix) <= self.tolerance * (1 + 1e-13)
 
     def choice(self, family: str, size: int, cost: Any = None) -> Choice:
-        """Find the strongest matrix of a family, or why it has none."""
         if family == "k_anonymous":
             return Choice(family, None, None, CLASSES)
         if family == "difference_set":

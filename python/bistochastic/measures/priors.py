@@ -168,53 +168,47 @@ def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capa
     """Channel capacity: the mutual information under the prior that an attacker likes best."""
 
     def of(part: Matrix, known: Callable[[Matrix], Capacity]) -> Capacity:
-        survey = found if part is matrix else lines(part, [], full=full)
-        return _capacity(part, survey, known, full=full)
+        own = found if part is matrix else lines(part, [], full=full)
+        r = part.size
+        at_uniform = mutual_information(part)
+        made = composition(part)
+        if isinstance(made, Kron):
+            each = [known(factor) for factor in wide_factors(made)]
+            bits = math.fsum(part.bits for part in each)
+            how = "; ".join(sorted({part.how for part in each if part.how}))
+            return Capacity(bits, math.fsum(part.gap for part in each), how)
+        if (classes := structure.classes(part)) is not None:
+            return Capacity(log2_up(classes.number), 0.0, "")
+        if structure.is_certain(part):
+            return Capacity(log2_up(r), 0.0, "")
+        if (swap := structure.swap(part)) is not None and r > 2:
+            keep = float(swap.keep)
+            coin = entropy(np.array([keep, 1 - keep]))
+            bits = math.log2(r - 2 + 2 ** (1 - coin)) + SLACK
+            return Capacity(min(log2_up(r), bits), 0.0, "")
+        if structure.shift_invariant(part):
+            # Rows are permutations of each other and so are columns: the uniform prior is the best.
+            certain = part.is_exact and not part.padding
+            return Capacity(at_uniform, 0.0 if certain else math.inf, "")
+        if own is None:
+            # Processing loses information, and capacity is convex in the matrix.
+            match made:
+                case Product(parts=parts):
+                    bits, how = min(known(part).bits for part in parts), "from the factors"
+                case Mixture() as mixture:
+                    bits = math.fsum(weight * known(part).bits for weight, part in mixture)
+                    how = "from the parts"
+                case _:
+                    bits, how = log2_up(r), "from the size"
+            return Capacity(bits, math.inf, how)
+        if own.row_bits is None:
+            # No prior beats the divergence of the worst row from the uniform report.
+            bits = max(0.0, log2_up(r) - own.worst_row[1])
+            gap = bits - at_uniform if part.is_exact else math.inf
+            return Capacity(bits, gap, "from the worst row")
+        return _blahut_arimoto(part, own, full=full)
 
     return structure.by_parts(matrix, of)
-
-
-def _capacity(
-    matrix: Matrix, found: Lines | None, known: Callable[[Matrix], Capacity], *, full: bool
-) -> Capacity:
-    r = matrix.size
-    at_uniform = mutual_information(matrix)
-    made = composition(matrix)
-    if isinstance(made, Kron):
-        each = [known(factor) for factor in wide_factors(made)]
-        bits = math.fsum(part.bits for part in each)
-        how = "; ".join(sorted({part.how for part in each if part.how}))
-        return Capacity(bits, math.fsum(part.gap for part in each), how)
-    if (classes := structure.classes(matrix)) is not None:
-        return Capacity(log2_up(classes.number), 0.0, "")
-    if structure.is_certain(matrix):
-        return Capacity(log2_up(r), 0.0, "")
-    if (swap := structure.swap(matrix)) is not None and r > 2:
-        keep = float(swap.keep)
-        coin = entropy(np.array([keep, 1 - keep]))
-        bits = math.log2(r - 2 + 2 ** (1 - coin)) + SLACK
-        return Capacity(min(log2_up(r), bits), 0.0, "")
-    if structure.shift_invariant(matrix):
-        # Rows are permutations of each other and so are columns: the uniform prior is the best.
-        certain = matrix.is_exact and not matrix.padding
-        return Capacity(at_uniform, 0.0 if certain else math.inf, "")
-    if found is None:
-        # Processing loses information, and capacity is convex in the matrix.
-        match made:
-            case Product(parts=parts):
-                bits, how = min(known(part).bits for part in parts), "from the factors"
-            case Mixture() as mixture:
-                bits = math.fsum(weight * known(part).bits for weight, part in mixture)
-                how = "from the parts"
-            case _:
-                bits, how = log2_up(r), "from the size"
-        return Capacity(bits, math.inf, how)
-    if found.row_bits is None:
-        # No prior beats the divergence of the worst row from the uniform report.
-        bits = max(0.0, log2_up(r) - found.worst_row[1])
-        gap = bits - at_uniform if matrix.is_exact else math.inf
-        return Capacity(bits, gap, "from the worst row")
-    return _blahut_arimoto(matrix, found, full=full)
 
 
 def _blahut_arimoto(matrix: Matrix, found: Lines, *, full: bool) -> Capacity:

@@ -181,12 +181,7 @@ def missing(name: str, why: str) -> Entry:
 
 
 def profile_of(
-    matrix: Matrix,
-    *,
-    cost: object = None,
-    prior: object = None,
-    full: bool = False,
-    progress: object = None,
+    matrix: Matrix, cost: object, prior: object, progress: object, *, full: bool
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
     with watched("measuring", progress) as tell:
