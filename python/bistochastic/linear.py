@@ -505,23 +505,19 @@ def _bound(matrix: Stochastic) -> float:
 
 
 def _condition(matrix: Stochastic, *, whole: bool) -> float:
-    least, value_of = math.nan, condition if whole else _bound
-    if (own := operator(matrix)) is not None:
-        least = own.least
-    else:
-        rest = rest_of_uniform(matrix)
-        match composition(matrix):
-            case Kron() as kron:
-                return math.prod(value_of(factor) for factor in structure.wide_factors(kron))
-            case Mixture() if rest is not None:
-                # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
-                return value_of(rest[1]) / rest[0]
-            case Product(parts=parts):
-                pair = [value_of(factor) for factor in parts]
-                # A permutation before or after changes no singular value.
-                if not whole or min(pair) == 1 or max(pair) == math.inf or matrix.size > _DENSE:
-                    return math.prod(pair)
-        least = dense(matrix).least
+    own, value_of = operator(matrix), condition if whole else _bound
+    match composition(matrix) if own is None else None:
+        case Kron() as kron:
+            return math.prod(value_of(factor) for factor in structure.wide_factors(kron))
+        case Mixture() if (rest := rest_of_uniform(matrix)) is not None:
+            # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
+            return value_of(rest[1]) / rest[0]
+        case Product(parts=parts):
+            pair = [value_of(factor) for factor in parts]
+            # A permutation before or after changes no singular value.
+            if not whole or min(pair) == 1 or max(pair) == math.inf or matrix.size > _DENSE:
+                return math.prod(pair)
+    least = (own or dense(matrix)).least
     return 1 / least if least > 0 else math.inf
 
 

@@ -38,9 +38,8 @@ def is_quick(matrix: Stochastic) -> bool:
     kron = composition(matrix)
     if isinstance(kron, Kron):
         return all(is_quick(factor) for factor in structure.wide_factors(kron))
-    return (
-        matrix.size <= _QUICK or structure.shift_invariant(matrix) or structure.is_certain(matrix)
-    )
+    small = matrix.size <= _QUICK
+    return small or structure.shift_invariant(matrix) or structure.is_certain(matrix)
 
 
 def scatter(matrix: Stochastic, reports: Array, shares: Array) -> Array:

@@ -177,10 +177,9 @@ def capacity(matrix: Matrix, found: Lines | None, *, full: bool = False) -> Capa
             bits = math.fsum(part.bits for part in each)
             how = "; ".join(sorted({part.how for part in each if part.how}))
             return Capacity(bits, math.fsum(part.gap for part in each), how)
-        if (classes := structure.classes(part)) is not None:
-            return Capacity(log2_up(classes.number), 0.0, "")
-        if structure.is_certain(part):
-            return Capacity(log2_up(r), 0.0, "")
+        classes = structure.classes(part)
+        if classes is not None or structure.is_certain(part):
+            return Capacity(log2_up(r if classes is None else classes.number), 0.0, "")
         if (swap := structure.swap(part)) is not None and r > 2:
             keep = float(swap.keep)
             coin = entropy(np.array([keep, 1 - keep]))

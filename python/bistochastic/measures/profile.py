@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -60,6 +60,7 @@ _SINGULAR_VALUES, _WRITTEN = 1500, 1024
 _EXPLAINS = {
     "deniability_1": "explain the reported value exactly as well",
     "deniability_2": "explain the reported value half to twice as well",
+    "deniability_epsilon": "true values that stay possible",
 }
 _HEADER = ["Measure", "Value", "Status", "Note"]
 _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
@@ -248,23 +249,15 @@ def _attacker(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list
     best = priors.capacity(matrix, found, full=full)
     size = matrix.size - matrix.padding
     allowed = bits.guaranteed_max_leakage(matrix.beta, size)
-    if found is None:
-        why = "by beta only"
-        guess = [
-            Entry("guessing_probability", min(1.0, 2**allowed / size), "bound", why, 1 / size),
-            Entry("max_leakage", allowed, "bound", why),
-        ]
-    else:
-        known = status_of(found.peaks_exact)
-        chance = found.peaks / size
-        guess = [
-            Entry("guessing_probability", min(1.0, bits.above(chance)), known, before=1 / size),
-            Entry("max_leakage", bits.log2_up(found.peaks), known),
-        ]
+    chance, leak, known, why = 2**allowed / size, allowed, status_of(False), "by beta only"
+    if found is not None:
+        chance, leak = bits.above(found.peaks / size), bits.log2_up(found.peaks)
+        known, why = status_of(found.peaks_exact), ""
     return [
         Entry("mutual_information", told, status_of(matrix.is_exact and not matrix.padding)),
         Entry("capacity", best.bits, status_of(best.gap <= 1e-7), best.how),
-        *guess,
+        Entry("guessing_probability", min(1.0, chance), known, why, 1 / size),
+        Entry("max_leakage", leak, known, why),
         Entry("guaranteed_max_leakage", allowed, status_of(matrix.is_exact), "whatever the matrix"),
     ]
 
@@ -302,19 +295,13 @@ def _cost(
 
 
 def _deniability(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
-    names = ["deniability_1", "deniability_2", "deniability_epsilon"]
-    if found is None:
-        entries = [missing(name, _TOO_LARGE) for name in names]
-    else:
-        pairs = zip(names, found.deniability, strict=False)
-        entries = [
-            Entry(name, k, status_of(exact), _EXPLAINS.get(name, "")) for name, (k, exact) in pairs
-        ]
+    entries = [missing(name, _TOO_LARGE) for name in _EXPLAINS]
+    if found is not None:
+        pairs = zip(_EXPLAINS.items(), found.deniability, strict=False)
+        entries = [Entry(name, k, status_of(exact), why) for (name, why), (k, exact) in pairs]
     if math.isfinite(matrix.epsilon):
         # By its definition epsilon is the gamma at which all true values are alike.
-        entries[2:] = [Entry(names[2], matrix.size - matrix.padding, "exact")]
-    elif found is not None:
-        entries[2] = replace(entries[2], note="true values that stay possible")
+        entries[2:] = [Entry("deniability_epsilon", matrix.size - matrix.padding, "exact")]
     return entries
 
 

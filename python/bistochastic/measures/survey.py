@@ -70,10 +70,10 @@ def _of_factors(
     share = 1 / len(factors)
     split = [gamma if gamma in (1, math.inf) else max(1.0, gamma**share * (1 - 1e-12))
              for gamma in gammas]  # fmt: skip
-    found = [lines(factor, split, full=full) for factor in factors]
-    if any(part is None for part in found):
-        return None
+    found = (lines(factor, split, full=full) for factor in factors)
     each = [part for part in found if part is not None]
+    if len(each) < len(factors):
+        return None
     sizes = [factor.size for factor in factors]
 
     def joint(codes: list[int]) -> int:
@@ -178,14 +178,10 @@ def line_betas(matrix: Matrix, found: Lines) -> tuple[float, float]:
 
 def require(matrix: Matrix, **asked: float | None) -> None:
     """See :meth:`bistochastic.Matrix.require`."""
-    wanted = {
-        name: _core.as_real(name, "be a number", limit)
-        for name, limit in asked.items()
-        if limit is not None
-    }
-    if not wanted:
-        names = ", ".join(asked)
-        raise Refused("require", f"be given at least one of {names}", "none")
+    given = {name: limit for name, limit in asked.items() if limit is not None}
+    if not given:
+        raise Refused("require", f"be given at least one of {', '.join(asked)}", "none")
+    wanted = {name: _core.as_real(name, "be a number", limit) for name, limit in given.items()}
     for name, limit in wanted.items():
         most, must = (math.inf, "at least 0") if name == "epsilon" else (1.0, "from 0 to 1")
         if not 0 <= limit <= most:
