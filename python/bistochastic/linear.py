@@ -4,8 +4,6 @@ Each structure with a way shorter than the dense one is an :class:`Operator`. Co
 apart by :func:`through`. What is left without a structure is dense.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -18,7 +18,6 @@ from bistochastic import linear as operators
 from bistochastic.arguments import Array
 from bistochastic.cached import Compared, cached
 from bistochastic.errors import Refused
-from bistochastic.estimate import always_valid as every_look
 from bistochastic.estimate import intervals
 from bistochastic.formatting import Shown, table
 from bistochastic.linear import basis
@@ -300,7 +299,7 @@ class Estimate(Compared, Shown):
         codes = np.eye(len(counts))
         _core.require_memory("always_valid", len(counts), cells, 32)
         added = operators.solve(self._law, codes).T if linear is None else linear.map.of(codes)
-        found = [every_look.bounds(column, counts, alpha) for column in added.T]
+        found = [intervals.at_every_look(column, counts, alpha) for column in added.T]
         return np.asarray(np.clip(np.array(found), 0.0, 1.0))
 
     def poisoning(self, false_records: int) -> Array:
