@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 import bistochastic as bs
-from bistochastic import structure
+from bistochastic import _core, structure
 from cases import of_every_family
 
 COMPOSITES = ("kron", "mix", "product")
@@ -93,7 +93,7 @@ def test_families_that_are_made_of_the_same_answer_the_same() -> None:
         assert (classes is None) == (others is None)
         if classes is not None and others is not None:
             assert (classes.each() == others.each()).all()
-        assert structure.counts_rank(a) == structure.counts_rank(b)
+        assert _core.counts_rank(a) == _core.counts_rank(b)
 
 
 def test_classes_are_runs_at_any_size() -> None:
@@ -114,7 +114,7 @@ def test_a_part_of_weight_0_is_no_part() -> None:
 def test_ranks_are_counted_where_nothing_was_rounded() -> None:
     counted = [bs.identity(3), bs.blocks([2, 1]), bs.permutation([1, 0, 2]),
                bs.randomized_response(3, keep=0.5), bs.t_transform(3, 0, 1, keep=0.5)]  # fmt: skip
-    assert all(structure.counts_rank(m) for m in counted)
+    assert all(_core.counts_rank(m) for m in counted)
     rounded = [bs.circulant([1, 2, 3]), bs.tridiagonal(0.3, size=3), bs.geometric(3, beta=0.5),
                bs.dense([[1, 1], [1, 1]]), bs.kron(counted[0], counted[1])]  # fmt: skip
-    assert not any(structure.counts_rank(m) for m in rounded)
+    assert not any(_core.counts_rank(m) for m in rounded)

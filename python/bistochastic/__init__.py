@@ -76,7 +76,7 @@ def __getattr__(name: str) -> object:
 
     if name in _LATER:
         return getattr(import_module(f"bistochastic.{_LATER[name]}"), name)
-    if name in __all__:
+    if name in (*__all__, "individuals", "linear", "matrix_json"):
         return import_module(f"bistochastic.{name}")
     if name == "__version__":
         return import_module("importlib.metadata").version("bistochastic")

@@ -102,14 +102,9 @@ def refuse_faults(name: str, must: str, numbers: Array, *, infinite: bool = Fals
     wrong = ~(numbers >= 0) | (np.isinf(numbers) & (not infinite))
     if wrong.any():
         number = float(numbers[wrong][0])
-        what = (
-            "NaN"
-            if math.isnan(number)
-            else "a negative number"
-            if number < 0
-            else "an infinite number"
-        )
-        raise Refused(name, must, f"{what} at {_first(wrong)}")
+        what = f"{'a negative' if number < 0 else 'an infinite'} number"
+        got = "NaN" if math.isnan(number) else what
+        raise Refused(name, must, f"{got} at {_first(wrong)}")
 
 
 def refuse_labels(name: str, given: object, *, columns: bool = True) -> None:
@@ -206,6 +201,15 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
     if several and getattr(given, "ndim", True):
         return list(given)
     raise RefusedType(name, must, _type(given))
+
+
+def things(name: str, must: str, given: object, kind: Any, each: str = "") -> list[Any]:
+    """List the items of an iterable, which are ``each`` of one kind, or of several."""
+    listed = items(name, must, given)
+    for item in listed:
+        if not isinstance(item, kind):
+            raise RefusedType(name, each or must, _type(item))
+    return listed
 
 
 def one_of(name: str, given: object, known: Iterable[str]) -> str:

@@ -65,12 +65,9 @@ def _refuse_unknown(family: str, parameters: Iterable[str]) -> None:
 
 
 def _listed(matrices: Iterable[Matrix]) -> list[Matrix]:
-    """List the matrices and check each, since NumPy would convert arrays among them."""
-    listed = arguments.items("matrices", "be a sequence of matrices", matrices)
-    for matrix in listed:
-        if not isinstance(matrix, Matrix):
-            raise RefusedType("matrices", "hold matrices", type(matrix).__name__)
-    return listed
+    # NumPy would convert arrays among them.
+    must = "be a sequence of matrices"
+    return arguments.things("matrices", must, matrices, Matrix, "hold matrices")
 
 
 Family = Literal[

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Literal, Self
 
 from bistochastic import _core, arguments
-from bistochastic.errors import Refused, RefusedType
+from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, up
 from bistochastic.individuals import column_beta
 from bistochastic.matrix import Matrix
@@ -94,22 +94,17 @@ def guarantee(
         if len(columns) != 1:
             raise Refused("joint", "go with one matrix", len(columns))
         columns = [replace(columns[0], definition=3)]
-    moved = _add(records) if records else None
     if not columns:
-        assert moved is not None
-        return moved
-    return replace(_add(columns), individuals=moved)
+        return _add(records)
+    return replace(_add(columns), individuals=_add(records) if records else None)
 
 
 def matrices_in(name: str, given: object, kinds: Any = Matrix) -> list[Any]:
     """List matrices, of which a single one may stand alone."""
     if isinstance(given, kinds):
         return [given]
-    found = arguments.items(name, "be a matrix, or a list of them", given)
-    for each in found:
-        if not isinstance(each, kinds):
-            raise RefusedType(name, "hold matrices", type(each).__name__)
-    return found
+    must = "be a matrix, or a list of them"
+    return arguments.things(name, must, given, kinds, "hold matrices")
 
 
 def _of_categories(column: Matrix | Guarantee) -> Guarantee:

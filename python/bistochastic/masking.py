@@ -238,8 +238,21 @@ def k_anonymous_classes(columns: Mapping[Any, Any], *, quasi_identifiers: Names,
     >>> found.classes
     array([0, 1, 0, 1, 0, 1])
     """
-    k = _core.as_whole("k", k, 2)
-    return _of_columns(_columns(columns), quasi_identifiers, k)
+    k, read = _core.as_whole("k", k, 2), _columns(columns)
+    names = _named("quasi_identifiers", quasi_identifiers, read)
+    _core.require_memory("columns", len(read[names[0]]), len(names), 8)
+    axes, kinds = [], []
+    for name in names:
+        plain = _values(_title(name), read[name])
+        if plain.dtype.kind in "iufmM":
+            numbers = plain.astype(np.int64) if plain.dtype.kind in "mM" else plain
+            axes.append(arguments.finite(_title(name), _MUST, numbers).astype(np.float64))
+            kinds.append(_NUMBER)
+        else:
+            codes = _coded(_title(name), plain)
+            axes.append(codes.astype(np.float64))
+            kinds.append(int(codes.max(initial=0)) + 1)
+    return _group(np.stack(axes, axis=1), kinds, k)
 
 
 def anatomize(
@@ -308,9 +321,19 @@ def anatomize(
     found = None
     if l is not None:
         l = _core.as_whole("l", l, 2)  # noqa: E741
-        _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
+        if len(hidden) != 1:
+            raise Refused("sensitive", "be one column where `l` is given", len(hidden))
+        if k > l:
+            raise Refused("k", f"be at most `l`, {l}", k)
+        if records < l:
+            raise Refused("l", f"be at most the number of records, {records}", l)
+        most = int(np.bincount(codes[hidden[0]]).max())
+        if most * l > records:
+            got = f"{l} with a value in {most} records, {up(most / (records // l), 4)} per class"
+            must = f"be at most {records // most}, since each class has a value once"
+            raise Refused("l", must, got)
     else:
-        found = _of_columns(read, quasi_identifiers, k).classes
+        found = k_anonymous_classes(read, quasi_identifiers=known, k=k).classes
     joined = np.concatenate(list(codes.values()))
     classes, rows, others = _core.anatomy(records, joined, found, k, l, key, stream)
     sizes = np.bincount(classes)
@@ -401,38 +424,7 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
     return Classes(classes, sizes, k, loss, different)
 
 
-def _of_columns(columns: Mapping[Hashable, Any], quasi_identifiers: object, k: int) -> Classes:
-    names = _named("quasi_identifiers", quasi_identifiers, columns)
-    _core.require_memory("columns", len(columns[names[0]]), len(names), 8)
-    axes, kinds = [], []
-    for name in names:
-        plain = _values(_title(name), columns[name])
-        if plain.dtype.kind in "iufmM":
-            numbers = plain.astype(np.int64) if plain.dtype.kind in "mM" else plain
-            axes.append(arguments.finite(_title(name), _MUST, numbers).astype(np.float64))
-            kinds.append(_NUMBER)
-        else:
-            codes = _coded(_title(name), plain)
-            axes.append(codes.astype(np.float64))
-            kinds.append(int(codes.max(initial=0)) + 1)
-    return _group(np.stack(axes, axis=1), kinds, k)
-
-
-def _refuse_frequent(codes: Wholes, columns: int, k: int, l: int) -> None:  # noqa: E741
-    if columns != 1:
-        raise Refused("sensitive", "be one column where `l` is given", columns)
-    if k > l:
-        raise Refused("k", f"be at most `l`, {l}", k)
-    n, most = len(codes), int(np.bincount(codes).max())
-    if most * l > n:
-        if n < l:
-            raise Refused("l", f"be at most the number of records, {n}", l)
-        got = f"{l} with a value in {most} records, {up(most / (n // l), 4)} per class"
-        raise Refused("l", f"be at most {n // most}, since each class has a value once", got)
-
-
 def _columns(given: object) -> Mapping[Hashable, Any]:
-    """Read a mapping of names to columns of one length."""
     must = "map names to columns"
     if not isinstance(given, Mapping):
         raise RefusedType("columns", must, type(given).__name__)

@@ -1,7 +1,7 @@
 """``Matrix``: the class that users see, a subclass of the core's class of that name.
 
 Probabilities, stated measures and randomization are inherited from the core. Other files do the
-rest of the work.
+rest of the work. They need this one, so they are found in the package, once they are needed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 import numpy.fft  # a library of its own, which could not be loaded where memory has run out
 
+import bistochastic as bs
 from bistochastic import _core
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, up
@@ -83,9 +84,7 @@ class Matrix(_core.Matrix, Shown):
         ...     bs.randomized_response(100, epsilon=1), bs.difference_set(100, epsilon=1))]
         [0.104, 0.975]
         """
-        from bistochastic.measures import efficiency
-
-        return efficiency.efficiency(self)
+        return bs.measures.efficiency.efficiency(self)
 
     def exact_row(self, u: int) -> list[Fraction]:
         """Row ``u`` as a list of ``fractions.Fraction`` that sums to exactly 1.
@@ -93,9 +92,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.k_anonymous(4, k=2).exact_row(0)
         [Fraction(1, 2), Fraction(1, 2), Fraction(0, 1), Fraction(0, 1)]
         """
-        from bistochastic import structure
-
-        return structure.exact_row(self, u)
+        return bs.structure.exact_row(self, u)
 
     def to_json(self) -> str:
         """Return the matrix as JSON, for other programs and machines. :meth:`from_json` reads it.
@@ -108,9 +105,7 @@ class Matrix(_core.Matrix, Shown):
         {"format": "bistochastic.matrix", "version": 1, "family": "randomized_response",
         "parameters": {"size": 3, "keep": "1/2"}, "requested": {"size": 3, "keep": 0.5}}
         """
-        from bistochastic import matrix_json
-
-        return matrix_json.to_json(self)
+        return bs.matrix_json.to_json(self)
 
     @staticmethod
     def from_json(text: str) -> Matrix:
@@ -123,9 +118,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.Matrix.from_json(m.to_json()) == m
         True
         """
-        from bistochastic import matrix_json
-
-        return matrix_json.from_json(text)
+        return bs.matrix_json.from_json(text)
 
     def apply(self, x: ArrayLike) -> NDArray[np.float64]:
         """Compute ``P.T @ x``: the expected counts of reported values, if true counts are ``x``.
@@ -137,9 +130,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.blocks([1, 2]).apply([10, 3, 5])
         array([10.,  4.,  4.])
         """
-        from bistochastic import linear
-
-        return linear.apply(self, x)
+        return bs.linear.apply(self, x)
 
     def solve(self, y: ArrayLike, back: bool = False) -> NDArray[np.float64]:
         """Find the ``x`` with ``apply(x) = y``: true counts from the counts of reported values.
@@ -158,9 +149,7 @@ class Matrix(_core.Matrix, Shown):
         >>> m.solve(m.apply([8, 4, 2, 1])).round(12)
         array([8., 4., 2., 1.])
         """
-        from bistochastic import linear
-
-        return linear.solve(self, y, back=_core.as_flag("back", back))
+        return bs.linear.solve(self, y, back=_core.as_flag("back", back))
 
     @property
     def digest(self) -> str:
@@ -184,9 +173,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.blocks([3, 3]).condition
         inf
         """
-        from bistochastic import linear
-
-        return linear.condition(self)
+        return bs.linear.condition(self)
 
     @property
     def is_singular(self) -> bool:
@@ -197,9 +184,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.tridiagonal(0.5, size=4).is_singular
         True
         """
-        from bistochastic import linear
-
-        return linear.is_singular(self)
+        return bs.linear.is_singular(self)
 
     def profile(
         self,
@@ -225,10 +210,8 @@ class Matrix(_core.Matrix, Shown):
         >>> p.worst_row, round(p.capacity, 6), p["epsilon"].status
         (0.0, 1.584963, 'exact')
         """
-        from bistochastic.measures.profile import profile_of
-
         whole = _core.as_flag("full", full)
-        return profile_of(self, cost=cost, prior=prior, full=whole, progress=progress)
+        return bs.measures.profile.profile_of(self, cost, prior, progress, full=whole)
 
     def require(
         self,
@@ -246,9 +229,9 @@ class Matrix(_core.Matrix, Shown):
 
         >>> bs.randomized_response(12, beta=0.6).require(beta=0.6, column_beta=0.6)
         """
-        from bistochastic.measures.survey import require
-
-        require(self, beta=beta, epsilon=epsilon, row_beta=row_beta, column_beta=column_beta)
+        bs.measures.survey.require(
+            self, beta=beta, epsilon=epsilon, row_beta=row_beta, column_beta=column_beta
+        )
 
     def deniability(self, gamma: float) -> int:
         """Count the categories that explain a reported value about as well as the true one does.
@@ -262,9 +245,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.k_anonymous(12, k=3).deniability(1)
         3
         """
-        from bistochastic.measures.survey import deniability
-
-        return deniability(self, gamma)
+        return bs.measures.survey.deniability(self, gamma)
 
     def posterior(self, v: int, prior: ArrayLike | None = None) -> NDArray[np.float64]:
         """Compute how likely each true category ``u`` is, given the reported ``v``: ``Pr(u | v)``.
@@ -275,9 +256,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.blocks([1, 2]).posterior(2, prior=[0.5, 0.3, 0.2])
         array([0. , 0.6, 0.4])
         """
-        from bistochastic.measures.priors import posterior
-
-        return posterior(self, v, prior)
+        return bs.measures.priors.posterior(self, v, prior)
 
     def estimate(
         self,
@@ -334,9 +313,7 @@ class Matrix(_core.Matrix, Shown):
         >>> m.estimate([0, 0, 1, 2, 0, 1, 0, 0]).counts.round(2)
         array([6.1 , 1.69, 0.22])
         """
-        from bistochastic.estimate.methods import estimate
-
-        return estimate(
+        return bs.estimate.methods.estimate(
             self, codes, counts=counts, method=method, population=population, classes=classes,
             categories=categories, records=records, weights=weights, progress=progress, gap=gap,
             seconds=seconds,
@@ -353,9 +330,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.randomized_response(2, keep=0.75).required_records(0.01)
         38415
         """
-        from bistochastic.estimate import planning
-
-        return planning.required_records(self, tolerance, confidence)
+        return bs.estimate.planning.required_records(self, tolerance, confidence)
 
     def standard_error(self, prior: ArrayLike, records: int) -> NDArray[np.float64]:
         """Predict the standard error of each proportion before any data are collected.
@@ -368,9 +343,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.randomized_response(2, keep=0.75).standard_error([0.5, 0.5], 100)
         array([0.1, 0.1])
         """
-        from bistochastic.estimate import planning
-
-        return planning.standard_error(self, prior, records)
+        return bs.estimate.planning.standard_error(self, prior, records)
 
     def decompose(
         self,
@@ -441,10 +414,8 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.k_anonymous(6, k=3).permute(incomes, order="rank", key=key, stream="income")
         array([25, 18, 30, 21, 52, 47])
         """
-        from bistochastic.individuals import permute
-
         shift = _core.as_flag("allow_shift", allow_shift)
-        return permute(self, values, order, key, stream, shift)
+        return bs.individuals.permute(self, values, order, key, stream, shift)
 
     def average(
         self,
@@ -470,10 +441,8 @@ class Matrix(_core.Matrix, Shown):
         >>> m.average([21, 25, 30, 18, 47, 52], order="rank").round(1), m.deniability(1)
         (array([21.3, 21.3, 43. , 21.3, 43. , 43. ]), 3)
         """
-        from bistochastic.individuals import average
-
         named = _core.as_flag("allow_invertible", allow_invertible)
-        return average(self, values, order, key, stream, named)
+        return bs.individuals.average(self, values, order, key, stream, named)
 
     def displacement(self) -> Displacement:
         """Compute how far :meth:`permute` moves values, as fractions of all rows.
@@ -484,9 +453,7 @@ class Matrix(_core.Matrix, Shown):
         >>> bs.k_anonymous(1000, share=0.05).displacement().p50
         0.015
         """
-        from bistochastic.individuals import displacement
-
-        return displacement(self)
+        return bs.individuals.displacement(self)
 
     def __repr__(self) -> str:
         n, known = self.size, "exact" if self.is_exact else "bound"

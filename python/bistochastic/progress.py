@@ -42,13 +42,9 @@ def watched(
     the number is not a share, and is shown in these words.
     """
     given = asked(progress)
-    if callable(given):
-        with quiet():
-            yield given
-        return
     with quiet() as inside:
-        if inside or given is False or not _has_place(given is True):
-            yield None
+        if callable(given) or inside or given is False or not _has_place(given is True):
+            yield given if callable(given) else None
             return
         start = time.monotonic()
         next_look, width = start + (0.0 if given else DELAY), 0

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from typing import NamedTuple
 
@@ -89,7 +89,6 @@ class Shuffled(Shown):
 
     ``records`` is their number, ``local_epsilon`` the epsilon of one record without shuffling.
 
-    >>> import bistochastic as bs
     >>> bs.shuffled(bs.randomized_response(2, epsilon=1), 10_000)
     <Shuffled 10,000 records: epsilon 1 per record, less of all together>
     """
@@ -106,7 +105,7 @@ class Shuffled(Shown):
         self._slack = 16 * _UNIT * max(1, len(parts))
         hidden = self.local_epsilon == 0 or self.local_epsilon > _LARGE
         self._columns = [] if hidden else [_read(part) for part in parts]
-        self._laws = list(_laws(self._columns)) if self._columns else []
+        self._laws = _laws(self._columns) if self._columns else []
 
     def __repr__(self) -> str:
         local = f"epsilon {up(self.local_epsilon)} per record"
@@ -120,7 +119,6 @@ class Shuffled(Shown):
 
         ``progress`` is that of :meth:`Matrix.profile`.
 
-        >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, epsilon=1)
         >>> f"{bs.shuffled(m, 1000).delta(0.05):.6f}"
         '0.002048'
@@ -144,7 +142,6 @@ class Shuffled(Shown):
         1 / ``records``: otherwise publishing one record as it is would be within it. ``progress``
         is that of :meth:`Matrix.profile`.
 
-        >>> import bistochastic as bs
         >>> f"{bs.shuffled(bs.randomized_response(12, epsilon=1), 10_000).epsilon(1e-6):.5f}"
         '0.02135'
         """
@@ -166,7 +163,6 @@ class Shuffled(Shown):
         It is the exact epsilon if all other records have one value that the attacker knows. None if
         no such value is computed to three digits.
 
-        >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, epsilon=1)
         >>> f"{bs.shuffled(m, 1000).epsilon_at_least(1e-6):.4f}"
         '0.1266'
@@ -191,14 +187,8 @@ class Shuffled(Shown):
 
     def _widest(self) -> _Law:
         """The pair that is told apart most easily by many records."""
-        best, found = -1.0, None
-        for law in self._laws:
-            spread = np.atleast_1d((law.w * (law.a - law.b) ** 2).sum(axis=-1))
-            where = int(spread.argmax())
-            if spread[where] > best:
-                best, found = float(spread[where]), _one(law, where)
-        assert found is not None
-        return found
+        each = [_one(law, int(np.argmax(_spread(law)))) for law in self._laws]
+        return max(each, key=_spread)
 
     def _suspects(
         self, first: _Law, epsilon: float, target: float, tell: Told | None
@@ -206,7 +196,7 @@ class Shuffled(Shown):
         """Give the pairs beside the first whose delta may be above a target, by Chernoff."""
         if len(self._laws) == 1 and self._laws[0].a.ndim == 1:
             return
-        grow = math.exp(self._lowered(epsilon))
+        grow = self._ratio(epsilon)
         theta = _tilt(first.w, first.a - grow * first.b)
         for done, law in enumerate(self._laws):
             if tell is not None:
@@ -218,15 +208,15 @@ class Shuffled(Shown):
             for where in np.flatnonzero(most > math.log(max(target, 1e-300)) - 0.01):
                 yield _one(law, int(where))
 
-    def _lowered(self, epsilon: float) -> float:
-        return epsilon - self._slack * (1 + epsilon)
+    def _ratio(self, epsilon: float) -> float:
+        return math.exp(epsilon - self._slack * (1 + epsilon))
 
     def _bound(self, law: _Law, epsilon: float, grid: int = 0) -> tuple[float, float]:
         """Bound delta for one pair; also the logarithm of how far above the bound it may be.
 
         Any grid gives a bound. Without a size it is as fine as it has to be.
         """
-        z = law.a - math.exp(self._lowered(epsilon)) * law.b
+        z = law.a - self._ratio(epsilon) * law.b
         alone = float((law.w * np.maximum(z, 0)).sum()) * (1 + 1e-12)
         if alone == 0:
             return 0.0, 0.0
@@ -242,12 +232,10 @@ class Shuffled(Shown):
             value = self._bound(law, epsilon, grid)[0]
             return math.log(value / target) if value > 0 else -math.inf
 
-        def rough(epsilon: float) -> float:
-            return above(epsilon, _COARSE)
-
+        rough = partial(above, grid=_COARSE)
         if rough(least) <= 0:
             return least
-        guess = _gaussian(_spread(law) / math.sqrt(self._n), target)
+        guess = _gaussian(math.sqrt(_spread(law)) / math.sqrt(self._n), target)
         high = _root(rough, least, self.local_epsilon, guess, 0.02, 1e-3)
         # The fine grid bounds delta lower than the coarse one that found where to look.
         return high if coarse else _root(above, least, high, high * (1 - 3e-4), 3e-4, _CLOSE)
@@ -292,7 +280,6 @@ def shuffled(matrices: Matrix | Iterable[Matrix], records: int) -> Shuffled:
     A matrix with an infinite epsilon is refused: some report of it proves something, however many
     records there are.
 
-    >>> import bistochastic as bs
     >>> m = bs.randomized_response(12, epsilon=1)
     >>> whole = bs.shuffled(m, 10_000)
     >>> whole
@@ -311,7 +298,6 @@ def _delta(delta: float) -> float:
 
 
 def _read(matrix: Matrix) -> _Column:
-    """Read what the bound needs of a matrix."""
     size = matrix.size
     pair = two_valued(matrix)
     if pair is not None:
@@ -372,18 +358,13 @@ def _pairs(column: _Column) -> _Law:
     return _Law(column.least * column.times, a, b)
 
 
-def _laws(columns: list[_Column]) -> Iterator[_Law]:
-    """Give the laws of all pairs of records that may be the worst, several at a time."""
-    if len(columns) == 1:
+def _laws(columns: list[_Column]) -> list[_Law]:
+    """List the laws of all pairs of records that may be the worst, several at a time."""
+    if len(columns) == 1 and not columns[0].alike:
         law = _pairs(columns[0])
-        if columns[0].alike:
-            yield _merged(_one(law, 0))
-        else:
-            step = max(1, 10**6 // len(law.w))
-            for start in range(0, len(law.a), step):
-                part = slice(start, start + step)
-                yield _Law(law.w, law.a[part], law.b[part])
-        return
+        step = max(1, 10**6 // len(law.w))
+        parts = (slice(start, start + step) for start in range(0, len(law.a), step))
+        return [_Law(law.w, law.a[part], law.b[part]) for part in parts]
     columns = list(columns)
     while True:
         kinds = [[_merged(_one(_pairs(c), i)) for i in range(len(c.pairs))] for c in columns]
@@ -405,8 +386,7 @@ def _laws(columns: list[_Column]) -> Iterator[_Law]:
         gamma = float((least * columns[where].times).sum())
         ratio = math.log(float((rows.max(axis=0) / least).max())) * (1 + 1e-12)
         columns[where] = _universal(gamma, ratio)
-    for chosen in product(*kinds):
-        yield reduce(_times, chosen)
+    return [reduce(_times, chosen) for chosen in product(*kinds)]
 
 
 def _one_other(columns: list[_Column]) -> list[_Law]:
@@ -436,12 +416,13 @@ def _one_other(columns: list[_Column]) -> list[_Law]:
             law = _Law(base * column.times, column.rows[i] / base, column.rows[j] / base)
             laws.append(_merged(law))
     chosen = product(*zip(*found.values(), strict=True)) if len(columns) <= 4 else found.values()
-    return sorted((reduce(_times, laws) for laws in chosen), key=_spread)[-6:]
+    pairs = (reduce(_times, laws) for laws in chosen)
+    return sorted(pairs, key=lambda law: math.sqrt(_spread(law)))[-6:]
 
 
-def _spread(law: _Law) -> float:
-    """How far apart the reports of a pair are, in standard deviations of what hides them."""
-    return math.sqrt(float((law.w * (law.a - law.b) ** 2).sum()))
+def _spread(law: _Law) -> Array:
+    """How far apart the reports of each pair are, in squared deviations of what hides them."""
+    return np.asarray((law.w * (law.a - law.b) ** 2).sum(axis=-1))
 
 
 def _one(law: _Law, where: int) -> _Law:
@@ -450,20 +431,16 @@ def _one(law: _Law, where: int) -> _Law:
 
 def _times(one: _Law, other: _Law) -> _Law:
     """Two columns together: ratios multiply."""
-    return _merged(
-        _Law(*(np.multiply.outer(x, y).reshape(-1) for x, y in zip(one, other, strict=True)))
-    )
+    return _merged(_Law(*(np.outer(x, y).ravel() for x, y in zip(one, other, strict=True))))
 
 
 def _merged(law: _Law) -> _Law:
     """Take reports with equal ratios together; ``a`` is rounded up for it, and ``b`` down."""
     held = law.w > 0
-    exact = [np.frexp(x[held]) for x in (law.a, law.b)]
-    a, b = (
-        np.ldexp(to(np.ldexp(digits, 44)), powers - 44)
-        for to, (digits, powers) in zip((np.ceil, np.floor), exact, strict=True)
-    )
-    both, where = np.unique(np.stack([a, b]), axis=1, return_inverse=True)
+    digits, powers = np.frexp(np.stack([law.a[held], law.b[held]]))
+    digits = np.ldexp(digits, 44)
+    rounded = np.ldexp(np.stack([np.ceil(digits[0]), np.floor(digits[1])]), powers - 44)
+    both, where = np.unique(rounded, axis=1, return_inverse=True)
     w = np.bincount(where.reshape(-1), law.w[held], both.shape[1])
     return _Law(np.asarray(w, np.float64), both[0], both[1])
 
@@ -472,8 +449,7 @@ def _gaussian(mu: float, delta: float) -> float:
     """The epsilon of a Gaussian curve at a delta: a first guess."""
 
     def at(epsilon: float) -> float:
-        tails = (math.erfc((epsilon / mu + sign * mu / 2) / math.sqrt(2)) for sign in (-1, 1))
-        less, more = tails
+        less, more = (math.erfc((epsilon / mu + by) / math.sqrt(2)) for by in (-mu / 2, mu / 2))
         return less / 2 - math.exp(min(epsilon, _LARGE)) * more / 2
 
     low, high = 0.0, 1.0
@@ -520,7 +496,8 @@ def _window(w: Array, z: Array, theta: float, n: int) -> tuple[float, float]:
 def _expected(w: Array, z: Array, n: int, grid: int) -> tuple[float, float]:
     """Bound ``E[(Z_1 + ... + Z_n)_+] / n`` from above; also the excess of the grid.
 
-    Without a size the grid is refined until there is next to no excess.
+    Without a size the grid is refined until there is next to no excess. Then the positive part is
+    summed over the law of the sum on the grid, with every error added.
     """
     theta = _tilt(w, z)
     exact = math.log1p(float((w * np.expm1(theta * z)).sum()))
@@ -537,8 +514,27 @@ def _expected(w: Array, z: Array, n: int, grid: int) -> tuple[float, float]:
             break
         size *= 2
     down, _ = _window(masses, at, tilt, n)
-    value = _transformed(places, masses, step, size, math.ceil(down / step), tilt, grown, n)
-    return value, excess
+    below = math.ceil(down / step)
+    tilted = masses * np.exp(tilt * step * places - grown)
+    law = np.bincount(places % size, tilted, size)
+    law[0] += (1 - math.fsum(masses)) * math.exp(-grown)
+    waves = np.fft.rfft(law)
+    lengths = np.abs(waves)
+    with np.errstate(divide="ignore"):
+        powers = np.exp(n * np.log(lengths))
+        others = np.exp((n - 1) * np.log(lengths))
+    turned = n * np.angle(waves)
+    summed = np.fft.irfft(powers * np.cos(turned) + 1j * (powers * np.sin(turned)), size)
+    # What does not belong to the window below 0 counts as positive.
+    k = np.arange(1, max(2, size - below - 1))
+    value = k * step * np.exp(-tilt * step * k)
+    most = min(float(value.max()) if tilt == 0 else 1 / (math.e * tilt), n * step * size)
+    transform = 7 * _UNIT * math.log2(size)
+    bins = (n * (transform + 8 * _UNIT) + transform) * 2 / size * float(others.sum())
+    total = float((np.maximum(summed[k], 0) * value).sum())
+    total += bins * float(value.sum()) + 2 * math.exp(-_TAIL) * most
+    rounding = 1 + 64 * n * _UNIT * (1 + abs(grown))
+    return math.exp(n * grown - math.log(n)) * total * rounding * (1 + 1e-12), excess
 
 
 def _grid(
@@ -560,36 +556,3 @@ def _grid(
     known, where = np.unique(places, return_inverse=True)
     summed = np.asarray(np.bincount(where, masses, len(known)), np.float64)
     return known[summed > 0], summed[summed > 0], step
-
-
-def _transformed(
-    places: NDArray[np.int64],
-    masses: Array,
-    step: float,
-    size: int,
-    below: int,
-    theta: float,
-    grown: float,
-    n: int,
-) -> float:
-    """Sum the positive part over the law of a sum on a grid, with every error added."""
-    tilted = masses * np.exp(theta * step * places - grown)
-    law = np.bincount(places % size, tilted, size)
-    law[0] += (1 - math.fsum(masses)) * math.exp(-grown)
-    waves = np.fft.rfft(law)
-    lengths = np.abs(waves)
-    with np.errstate(divide="ignore"):
-        powers = np.exp(n * np.log(lengths))
-        others = np.exp((n - 1) * np.log(lengths))
-    turned = n * np.angle(waves)
-    summed = np.fft.irfft(powers * np.cos(turned) + 1j * (powers * np.sin(turned)), size)
-    # What does not belong to the window below 0 counts as positive.
-    k = np.arange(1, max(2, size - below - 1))
-    value = k * step * np.exp(-theta * step * k)
-    most = min(float(value.max()) if theta == 0 else 1 / (math.e * theta), n * step * size)
-    transform = 7 * _UNIT * math.log2(size)
-    bins = (n * (transform + 8 * _UNIT) + transform) * 2 / size * float(others.sum())
-    total = float((np.maximum(summed[k], 0) * value).sum())
-    total += bins * float(value.sum()) + 2 * math.exp(-_TAIL) * most
-    rounding = 1 + 64 * n * _UNIT * (1 + abs(grown))
-    return math.exp(n * grown - math.log(n)) * total * rounding * (1 + 1e-12)

@@ -18,11 +18,6 @@ HOUSES = {
 APART = ("audit", "cli", "models", "report")
 # Methods that hand over to another file, which is imported if they are called.
 HAND_OVER = {
-    "Matrix": (
-        "apply average condition deniability displacement efficiency estimate exact_row from_json "
-        "is_singular permute posterior profile require required_records solve standard_error "
-        "to_json"
-    ),
     "Plan": (
         "__repr__ batch_function client_json collector column for_frame on preview protect "
         "protect_batches report responder"
@@ -157,9 +152,9 @@ def test_the_tests_would_see_a_wrong_import() -> None:
     assert not together("plan/plan.py", inside)
     assert not together("audit/page.py", "from bistochastic_survey.audit.results import Rate")
     assert late("table/values.py", inside) == {"table/values.py report"}
-    method = "class Matrix:\n    def profile(self):\n        import json"
-    assert not late("matrix.py", method)
-    assert late("matrix.py", method.replace("profile", "row")) == {"matrix.py json"}
+    method = "class Plan:\n    def report(self):\n        import json"
+    assert not late("plan/plan.py", method)
+    assert late("plan/plan.py", method.replace("report", "row")) == {"plan/plan.py json"}
     assert not late("choose/optimal.py", "def f():\n    import scipy.sparse")
     assert not late("cli/releases.py", inside)
     assert not late("a.py", "if TYPE_CHECKING:\n    import json")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bistochastic as bs
-from bistochastic.estimate.methods import project
+from bistochastic.measures.priors import project
 from cases import of_every_family
 from reports import outcomes
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from bistochastic import _core, arguments, measures
-from bistochastic.arguments import items, names_of
+from bistochastic.arguments import names_of
 from bistochastic.errors import OutOfReachError, Refused, RefusedType, SingularMatrixError
 from bistochastic.estimate.planning import mean_standard_error
 from bistochastic.families import BY_BETA, build
@@ -25,7 +26,6 @@ from bistochastic.progress import Progress, watched
 class Comparison(Shown):
     """Several matrices on one scale; see :func:`compare`.
 
-    >>> import bistochastic as bs
     >>> [p.beta for p in bs.compare(bs.identity(2), bs.uniform(2)).profiles]
     [0.0, 1.0]
     """
@@ -92,7 +92,6 @@ def compare(
     ``cost``, ``prior`` and ``full``: see :meth:`Matrix.profile`. They apply to all matrices.
     ``progress``: see :meth:`Matrix.decompose`. It counts matrices.
 
-    >>> import bistochastic as bs
     >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))
     Measure                                  randomized_response  k_anonymous
     ---------------------------------------  -------------------  -----------
@@ -101,11 +100,8 @@ def compare(
     beta                                                     0.6     0.721057
     ...
     """
-    if not matrices:
+    if not arguments.things("compare", "be given matrices", matrices, Matrix):
         raise Refused("compare", "be given matrices", "none")
-    for matrix in matrices:
-        if not isinstance(matrix, Matrix):
-            raise RefusedType("compare", "be given matrices", type(matrix).__name__)
     profiles = []
     with watched("comparing", progress) as tell:
         for matrix in matrices:
@@ -133,7 +129,6 @@ class Point(Shown):
     every matrix of this beta from below, and is None for codes that are never true; see
     ``bistochastic.measures.least_epsilon``. ``note`` says why something is None.
 
-    >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
     'singular: single shares cannot be estimated'
     >>> bs.tradeoff(12, families=["randomized_response"], betas=[0.5])[0]
@@ -165,7 +160,6 @@ def _cell(name: str, x: float) -> str:
 class Tradeoff(tuple[Point, ...], Shown):
     """The points of :func:`tradeoff`: a tuple that prints as a table.
 
-    >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["randomized_response", "geometric"], betas=[0.6])
     family               asked  beta  epsilon  least epsilon  truthfulness  standard error  ...
     -------------------  -----  ----  -------  -------------  ------------  --------------  ...
@@ -194,14 +188,10 @@ class Tradeoff(tuple[Point, ...], Shown):
             own: float | None = getattr(point, name)
             if own is None:
                 return "-"
-            return _cell(name, own) + "*" * (
-                own <= best.get((point.asked, name), -1.0) * (1 + 1e-9)
-            )
+            is_best = own <= best.get((point.asked, name), -1.0) * (1 + 1e-9)
+            return _cell(name, own) + "*" * is_best
 
-        return [
-            [point.family, f"{point.asked:g}", *(cell(point, name) for name in _MEASURES)]
-            for point in self
-        ]
+        return [[p.family, f"{p.asked:g}", *(cell(p, name) for name in _MEASURES)] for p in self]
 
     def __repr__(self) -> str:
         return f"{table(_HEADER, self.rows())}\n\n{BEST}"
@@ -240,7 +230,6 @@ def tradeoff(
 
     It does not need matplotlib. :func:`bistochastic.plot.tradeoff` draws the result.
 
-    >>> import bistochastic as bs
     >>> for p in bs.tradeoff(12, betas=[0.6]):
     ...     print(p.family, p.note or (round(p.epsilon, 2), round(p.standard_error, 4)))
     randomized_response (3.01, 0.0045)
@@ -254,7 +243,12 @@ def tradeoff(
     """
     many = _core.as_whole("size", size, 2)
     count = _core.as_whole("records", records, 1)
-    asked = list(product(_makers(families).items(), _betas(betas)))
+    makers, must = _makers(families), "hold numbers from 0 to 1"
+    wanted = arguments.items("betas", must, BETAS if betas is None else betas, unordered=True)
+    if not wanted:
+        raise Refused("betas", must, "none")
+    rising = sorted(arguments.real("betas", must, x, lambda x: 0 <= x <= 1) for x in wanted)
+    asked = list(product(makers.items(), rising))
     found = []
     with watched("comparing", progress) as tell:
         for (family, make), beta in asked:
@@ -287,10 +281,9 @@ def _point(family: str, make: Make, size: int, beta: float, records: int) -> Poi
 
 
 def _makers(families: object) -> dict[str, Make]:
-    """Labels, and functions that make a matrix from a size and a beta."""
     if not hasattr(families, "items"):
         names = names_of("families", families, BY_BETA, ", or be a mapping")
-        return {name: _by_beta(name) for name in names}
+        return {name: partial(_by_beta, name) for name in names}
     made = dict(families.items())
     for make in made.values():
         if not callable(make):
@@ -301,17 +294,5 @@ def _makers(families: object) -> dict[str, Make]:
     return made
 
 
-def _by_beta(family: str) -> Make:
-    return lambda size, beta: build(family, size=size, beta=beta)
-
-
-def _betas(given: object) -> list[float]:
-    """Read the requested betas, in rising order."""
-    must = "hold numbers from 0 to 1"
-    found = sorted(
-        arguments.real("betas", must, x, lambda x: 0 <= x <= 1)
-        for x in items("betas", must, BETAS if given is None else given, unordered=True)
-    )
-    if not found:
-        raise Refused("betas", must, "none")
-    return found
+def _by_beta(family: str, size: int, beta: float) -> Matrix:
+    return build(family, size=size, beta=beta)

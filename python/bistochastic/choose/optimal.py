@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +49,6 @@ def optimal(
     Raises ``ValueError`` for costs that are negative, missing or infinite, and if no requirement is
     given.
 
-    >>> import bistochastic as bs
     >>> import numpy as np
     >>> scale = np.arange(6)
     >>> cost = abs(scale[:, None] - scale)
@@ -67,7 +67,21 @@ def optimal(
     if not asked:
         raise Refused("optimal", f"be given at least one of {', '.join(given)}", "none")
     # At the very end of what can be reached the solver may find nothing; perfect secrecy keeps it.
-    return _on_grid(costs, asked, *_solved(costs, asked))
+    entries, bound = _solved(costs, asked)
+    r = len(costs)
+    for share in _BLENDS:
+        # Mixed in, perfect secrecy meets all requirements the better, since they are convex.
+        mixed = (1 - share) * entries + share / r
+        matrix = families.balance(np.maximum(mixed, 1e-15))
+        with suppress(GuaranteeError):
+            matrix.require(**asked)
+            break
+    else:
+        matrix = families.uniform(r)
+    mean = float((matrix.to_dense() * costs).sum()) / r
+    facts = {**asked, "expected_cost": mean, "gap": max(0.0, mean - bound)}
+    family = "uniform" if matrix.family == "uniform" else "dense"
+    return _core.restore(family, _core.arrays(matrix), facts)
 
 
 def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
@@ -81,22 +95,17 @@ def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
 
     r = len(cost)
     n, logs = r * r, math.log(r)
-    us, vs = np.divmod(np.arange(n), r)
     epsilon = asked.get("epsilon", math.inf)
     betas = {name: x for name, x in asked.items() if name != "epsilon"}
-    minima = r if epsilon < math.inf else 0
     terms = n if betas else 0
-    # Columns of the program: entries, column minima, terms of entropies.
-    wanted = {"p": True, "m": minima > 0, "t": terms > 0}
-    columns = [name for name, is_there in wanted.items() if is_there]
-    eye, ones = sparse.eye(n), np.ones(n)
-    by_row = sparse.csc_matrix((ones, (us, np.arange(n))), (r, n))
-    by_column = sparse.csc_matrix((ones, (vs, np.arange(n))), (r, n))
+    eye, ones = sparse.eye(n), np.ones((1, r))
+    by_row = sparse.kron(sparse.eye(r), ones, "csc")
+    by_column = sparse.kron(ones, sparse.eye(r), "csc")
     least = clarabel.NonnegativeConeT
     # Each part is (A, b, cone), for b - A x in the cone. The last column sum follows.
     sums = sparse.vstack([by_row, by_column[:-1]])
     parts = [({"p": sums}, np.ones(2 * r - 1), clarabel.ZeroConeT(2 * r - 1))]
-    if minima:
+    if epsilon < math.inf:
         low = math.exp(-epsilon)
         parts.append(({"p": -eye, "m": by_column.T}, np.zeros(n), least(n)))
         parts.append(({"p": low * eye, "m": -by_column.T}, np.zeros(n), least(n)))
@@ -109,9 +118,10 @@ def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
         parts.append(({"t": -matrix}, np.full(many, -limit * logs), least(many)))
     if terms:
         # (t, p, 1) with p exp(t / p) <= 1.
-        first, second = (sparse.csc_matrix((-ones, (3 * np.arange(n) + i, np.arange(n))),
-                                           (3 * n, n)) for i in (0, 1))  # fmt: skip
-        parts.append(({"t": first, "p": second}, np.tile([0.0, 0.0, 1.0], n), None))
+        first, second, _ = (sparse.kron(eye, column[:, None]) for column in np.eye(3))
+        parts.append(({"t": -first, "p": -second}, np.tile([0.0, 0.0, 1.0], n), None))
+    # Columns of the program: entries, column minima, terms of entropies.
+    columns = [name for name in "pmt" if any(name in each for each, _, _ in parts)]
     whole = sparse.bmat([[each.get(name) for name in columns] for each, _, _ in parts], "csc")
     width = whole.shape[1]
     objective = np.zeros(width)
@@ -136,27 +146,3 @@ def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
     rounding = 1e-15 * len(z) * float(np.abs(limits * z).sum())
     bound = -float(limits @ z) - far - rounding
     return entries, bound * scale
-
-
-def _on_grid(cost: Array, asked: Mapping[str, float], entries: Array, bound: float) -> Matrix:
-    """Find the nearest matrix on the grid that meets the requirements, and note its cost in it.
-
-    Perfect secrecy meets every requirement, and a convex requirement is met better the more of it
-    is mixed in.
-    """
-    r = len(cost)
-    mixed = ((1 - share) * entries + share / r for share in _BLENDS)
-    made = (families.balance(np.maximum(each, 1e-15)) for each in mixed)
-    matrix = next((each for each in made if _keeps(each, asked)), families.uniform(r))
-    mean = float((matrix.to_dense() * cost).sum()) / r
-    facts = {**asked, "expected_cost": mean, "gap": max(0.0, mean - bound)}
-    family = "uniform" if matrix.family == "uniform" else "dense"
-    return _core.restore(family, _core.arrays(matrix), facts)
-
-
-def _keeps(matrix: Matrix, asked: Mapping[str, float]) -> bool:
-    try:
-        matrix.require(**asked)
-    except GuaranteeError:
-        return False
-    return True

@@ -43,7 +43,6 @@ class Choice(Shown):
     ``matrix`` is None if the family has none, and ``note`` says why. ``expected_cost`` is the mean
     cost of a reported value, or the mean distance between codes if no cost was given.
 
-    >>> import bistochastic as bs
     >>> bs.strongest(4, records=4580, tolerance=0.03)[0].beta
     0.78921...
     """
@@ -77,7 +76,6 @@ class Choice(Shown):
 class Strongest(tuple[Choice, ...], Shown):
     """The choices of :func:`strongest`: a tuple that prints as a table.
 
-    >>> import bistochastic as bs
     >>> [choice.family for choice in bs.strongest(4, records=4580, tolerance=0.03)][:2]
     ['randomized_response', 'difference_set']
     """
@@ -116,7 +114,6 @@ def strongest(
 
     Raises ``ValueError`` if not even unprotected records reach the tolerance.
 
-    >>> import bistochastic as bs
     >>> bs.strongest(4, records=4580, tolerance=0.03, family=["randomized_response", "geometric"])
     family                   beta  epsilon  truthfulness  expected cost  note
     -------------------  --------  -------  ------------  -------------  ----
@@ -157,17 +154,14 @@ class _Goal:
     z: float
 
     def within(self, matrix: Matrix) -> float:
-        """Compute how close every proportion is."""
         if linear.is_singular(matrix):
             return math.inf
         return self.z * math.sqrt(largest_variance(matrix, self.share) / self.records)
 
     def holds(self, matrix: Matrix) -> bool:
-        """Whether that is close enough."""
         return self.within(matrix) <= self.tolerance * (1 + 1e-13)
 
     def choice(self, family: str, size: int, cost: Any = None) -> Choice:
-        """Find the strongest matrix of a family, or why it has none."""
         if family == "k_anonymous":
             return Choice(family, None, None, CLASSES)
         if family == "difference_set":
@@ -177,7 +171,7 @@ class _Goal:
             if family == "tridiagonal":
                 # Up to the first alpha at which it is singular; beyond it errors fall again.
                 high = min(high, 0.5 / (1 - math.cos(math.pi * (size - 1) / size)))
-            matrix = make(largest(low, high, lambda x: self.holds(make(x)), 1e-13))
+            matrix = make(last(low, high, lambda x: self.holds(make(x)))[0])
             if not self.holds(matrix):
                 note = SINGULAR if linear.is_singular(matrix) else BEYOND
                 return Choice(family, None, None, note)
@@ -193,7 +187,7 @@ class _Goal:
             spread = difference_sets.spread(size, -minus, self.share)
             return self.z * math.sqrt(spread / self.records) <= self.tolerance
 
-        epsilon = -largest(-45.0, -1e-9, holds, 1e-13)
+        epsilon = -last(-45.0, -1e-9, holds)[0]
         matrix = families.difference_set(size, epsilon=epsilon)
         while not self.holds(matrix):
             # Rounding onto the grid cost a little.
@@ -207,7 +201,6 @@ def by_suspicion(suspicion: object) -> float:
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
 
-    >>> import bistochastic as bs
     >>> bs.choose.by_suspicion((0.1, 0.3))
     1.349...
     """
@@ -247,7 +240,6 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
     ``parameters`` hold the epsilon, beta or truthfulness to reach at this ``size``, and for
     :func:`gibbs` the ``cost``.
 
-    >>> import bistochastic as bs
     >>> bs.choose.reach("geometric", 5, {"truthfulness": 0.5}).truthfulness
     0.49999...
     >>> bs.choose.reach("geometric", 5, {"beta": 0.5}) is None
@@ -279,22 +271,14 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
             must = "inf" if least == math.inf else f"at least {exact(least)}"
             must = f"`{name}` must be {must} for {family}"
             raise OutOfReachError(f"{must}; got {exact(limit)}", least=least)
-        matrix = make(smallest(low, high, lambda x: own(make(x)) <= limit))
+        enough = own(make(low)) <= limit
+        matrix = make(low if enough else last(low, high, lambda x: own(make(x)) > limit)[1])
     requested = {"size": size} if family != "gibbs" else {}
     return _core.restore(family, _core.arrays(matrix), {**requested, name: parameters[name]})
 
 
-def smallest(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """Find the first number for which it holds, if it does from some number up to ``high``."""
-    if holds(low):
-        return low
+def last(low: float, high: float, holds: Callable[[float], bool]) -> tuple[float, float]:
+    """Find where it ceases to hold: the last number from ``low`` on, and the first after it."""
     while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-13 * abs(middle):
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
-def largest(low: float, high: float, holds: Callable[[float], bool], within: float = 0.0) -> float:
-    """Find the largest number from ``low`` on for which it holds, if it does up to some number."""
-    while (middle := (low + high) / 2) not in (low, high) and high - low > within * abs(middle):
         low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return low, high

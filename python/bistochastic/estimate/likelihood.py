@@ -351,43 +351,31 @@ def shrunk(
     """
     if linear.is_singular(matrix):
         raise linear.singular_error("estimate", matrix)
-    kron = composition(matrix)
-    if not isinstance(kron, Kron):
+    n, kron = records, composition(matrix)
+    if isinstance(kron, Kron):
+        factors: Sequence[Stochastic] = structure.wide_factors(kron)
+        table = reports.reshape([factor.size for factor in factors])
+        axes = set(range(table.ndim))
+        sums = (table.sum(axis=tuple(axes - {k})) for k in range(table.ndim))
+        marginals = [
+            np.maximum(shrunk(factor, each, n, patience)[0], 1e-100)
+            for factor, each in zip(factors, sums, strict=True)
+        ]
+        guess = reduce(np.multiply.outer, marginals).reshape(-1)
+        # Under a product the information of several attributes multiplies, with 1 for the total;
+        # the marginals are fitted, so their information says nothing more about the weight.
+        parts = [_information(factor, s) for factor, s in zip(factors, marginals, strict=True)]
+        told = math.prod(1 + part for part in parts) - 1 - math.fsum(parts)
+        degrees = len(guess) - 1 - sum(len(each) - 1 for each in marginals)
+    else:
         size = matrix.size - matrix.padding
-        guess = np.full(size, 1 / size)
+        guess, degrees = np.full(size, 1 / size), size - 1
         told = _information(matrix, guess)
-        return _drawn(matrix, reports, records, guess, told, size - 1, patience)
-    factors: Sequence[Stochastic] = structure.wide_factors(kron)
-    table = reports.reshape([factor.size for factor in factors])
-    axes = set(range(table.ndim))
-    marginals = [
-        np.maximum(shrunk(factor, table.sum(axis=tuple(axes - {k})), records, patience)[0], 1e-100)
-        for k, factor in enumerate(factors)
-    ]
-    guess = reduce(np.multiply.outer, marginals).reshape(-1)
-    # Under a product the information of several attributes multiplies, with 1 for the total; the
-    # marginals are fitted, so their information says nothing more about the weight.
-    parts = [_information(factor, s) for factor, s in zip(factors, marginals, strict=True)]
-    told = math.prod(1 + part for part in parts) - 1 - math.fsum(parts)
-    degrees = len(guess) - 1 - sum(len(each) - 1 for each in marginals)
-    return _drawn(matrix, reports, records, guess, told, degrees, patience)
-
-
-def _drawn(
-    matrix: Stochastic,
-    reports: Array,
-    n: float,
-    guess: Array,
-    told: float,
-    degrees: int,
-    patience: Patience,
-) -> tuple[Array, float, int]:
     expected = _forth(matrix, guess)
+    weight = math.inf
     if degrees > 0 and told > 0:
         chi = n * math.fsum((reports - expected) ** 2 / expected)
         weight = _weight(chi, n, told, degrees, len(guess))
-    else:
-        weight = math.inf
     pi, steps = guess, 1
     if weight < math.inf:
         wanted = max(_NATS / n, 1e-13) if patience.gap is None else patience.gap

@@ -1,4 +1,4 @@
-"""From reported values to an estimate: methods, class totals, projection."""
+"""From reported values to an estimate: methods and class totals."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Tallies, summed, wrong_weight
 from bistochastic.formatting import shown
 from bistochastic.matrix import Matrix
+from bistochastic.measures.priors import project
 from bistochastic.structure import Kron, Stochastic, composition
 
 METHODS = ("inverse", "mle", "simplex", "shrunk")
@@ -29,8 +30,6 @@ POPULATIONS = ("sampled", "fixed")
 _KNOWN = "errors assume that the probabilities of the channel are known, not estimated"
 # Parts of a kron whose axes of one category count, in the shape of a table.
 _FEW = 256
-# Larger shares come from a matrix close to singular, and rounding shows in their sums.
-_FAR = 1e3
 
 
 def estimate(
@@ -171,7 +170,6 @@ def of_counts(
     ``population`` and ``classes`` are as there, ``axes`` its categories and ``limit`` its records;
     ``patience`` ends a search.
 
-    >>> import bistochastic as bs
     >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
     >>> of_counts(m, counts, "inverse", "sampled", Patience()).frequencies
     array([0.7, 0.3])
@@ -221,7 +219,6 @@ def fit_shares(
     ``reports`` are the shares of the reported values of this many ``records``; ``patience`` ends a
     search. The result has one share for each code that can be true.
 
-    >>> import bistochastic as bs
     >>> shares, gap, steps = fit_shares(
     ...     bs.randomized_response(2, keep=0.75), np.array([0.2, 0.8]), 100, "mle", Patience()
     ... )
@@ -250,8 +247,7 @@ def weighted(
     if array.shape != (rows,):
         raise Refused("weights", f"{must}, one for each of {rows} records", f"shape {array.shape}")
     given = np.ascontiguousarray(array, dtype=np.float64)
-    wrong = wrong_weight(given)
-    if wrong is not None:
+    if (wrong := wrong_weight(given)) is not None:
         at, wants, got = wrong
         raise Refused("weights", wants, f"{got} at position {at}")
     if not given.any():
@@ -263,8 +259,7 @@ def weighted(
     _core.require_memory("weights", 2, matrix.size, 8)
     places = plain.astype(np.int64)
     sums, squares = (summed(places, each, matrix.size) for each in (given, given**2))
-    told = Tallies.counted(rows, sums, squares, rows, weighted=True)
-    return Map.back_from(matrix), told
+    return Map.back_from(matrix), Tallies.counted(rows, sums, squares, rows, weighted=True)
 
 
 def of_linear(
@@ -284,7 +279,6 @@ def of_linear(
     or the ``fit`` of a tool as :func:`fit_shares` returns it, is for other methods than the
     inverse; ``patience`` ends a search. ``axes`` and ``notes`` are shown.
 
-    >>> import bistochastic as bs
     >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
     >>> tallies = Tallies.counted(100, counts, counts, 100)
     >>> linear = Linear(Map.back_from(m), tallies, fixed=False, exact=True)
@@ -309,14 +303,3 @@ def of_linear(
         frequencies, sample.records, method, population, gap, steps, matrix, linear.reported, axes,
         linear, linear.total, (*notes, *_notes(matrix)),
     )  # fmt: skip
-
-
-def project(x: Array) -> Array:
-    """Find the nearest distribution: subtract the excess equally, and nothing falls below 0."""
-    if np.abs(x).max() > _FAR:
-        # The same from all, so the largest ones are not rounded to thousands.
-        x = x - x.max()
-    falling = np.sort(x)[::-1]
-    over = (np.cumsum(falling) - 1) / np.arange(1, len(x) + 1)
-    last = int(np.nonzero(falling > over)[0][-1])
-    return np.asarray(np.maximum(x - over[last], 0.0))

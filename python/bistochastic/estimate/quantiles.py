@@ -82,10 +82,7 @@ def chi_square(p: float, degrees: float) -> float:
         high *= 2
     for _ in range(200):
         middle = (low + high) / 2
-        if _gamma_cdf(a, middle) < p:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if _gamma_cdf(a, middle) < p else (low, middle)
     return 2 * (low + high) / 2
 
 

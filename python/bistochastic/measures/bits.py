@@ -115,10 +115,7 @@ def guaranteed_max_leakage(beta: float, size: int) -> float:
         x = (low + high) / 2
         lies = (size - 1) * math.exp(-x)
         nats = x * lies / (1 + lies) + math.log1p(lies)
-        if nats >= beta * math.log(size):
-            low = x
-        else:
-            high = x
+        low, high = (x, high) if nats >= beta * math.log(size) else (low, x)
     p = 1 / (1 + (size - 1) * math.exp(-high))
     return min(log2_up(size), max(0.0, math.log2(size * p)) + SLACK)
 
