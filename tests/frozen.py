@@ -242,7 +242,7 @@ def terms(m: bs.Matrix) -> dict[str, Any]:
         options += [{"mass": 0.8}, {"max_terms": 3}, {"restarts": 3}]
     found: dict[str, Any] = {}
     for option in options:
-        d = m.decompose(**option, progress=False)
+        d = m.decompose(**option)
         some = range(d.terms) if d.terms * m.size <= 10**5 else (0, d.terms // 2, d.terms - 1)
         held = {
             "terms": d.terms,

@@ -31,11 +31,10 @@ from bistochastic.families import Family
 from bistochastic.formatting import about, prefix
 from bistochastic.keys import read_key
 from bistochastic.matrix import Matrix
-from bistochastic.progress import quiet
 
 __all__ = [
     "Blocks", "Column", "Family", "Ids", "Rows", "RowsPerId", "count", "derive", "draw",
-    "pseudonyms", "quiet", "read_key", "require_memory", "respond",
+    "pseudonyms", "read_key", "require_memory", "respond",
 ]  # fmt: skip
 
 _IDS = "hold one integer, string or bytes per record"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bistochastic import _core
 from bistochastic.formatting import Shown
 from bistochastic.matrix import Matrix
-from bistochastic.progress import Progress, watched
+from bistochastic.progress import Progress, told
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -96,8 +96,7 @@ def decompose_all(
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
     [5, 1]
     """
-    with watched("decomposing", progress) as tell:
-        return _core.decompose_all(matrices, (mass, max_terms, restarts), tell)
+    return _core.decompose_all(matrices, (mass, max_terms, restarts), told(progress))
 
 
 def _whole_numbers(numbers: list[int]) -> np.ndarray:

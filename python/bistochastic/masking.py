@@ -210,7 +210,7 @@ def microaggregate(X: ArrayLike, *, k: int) -> Microaggregation:  # noqa: N803
     columns = given if given.ndim == 2 else given[:, None]
     if not columns.shape[1]:
         raise Refused("X", "have at least one column", "none")
-    _core.require_memory("X", *columns.shape, 8)
+    _core.require_memory("X", len(columns), columns.shape[1], 8)
     rows = columns.astype(np.float64)
     found = _group(rows, [_NUMBER] * rows.shape[1], k)
     means = _core.class_means(rows, found.classes, found.sizes)

@@ -15,7 +15,7 @@ import bistochastic as bs
 from bistochastic import _core
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, up
-from bistochastic.progress import watched
+from bistochastic.progress import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -365,8 +365,6 @@ class Matrix(_core.Matrix, Shown):
         * ``restarts`` tries other orders, for small matrices also shorter steps, and returns the
           fewest terms.
         * ``progress``: a function is called a few times per second with the fraction that is done.
-          Without one, a line appears after two seconds in a terminal or a notebook; ``True`` shows
-          it at once, ``False`` never.
 
         Most families have closed forms, whose permutations are described, not stored. A ``kron`` is
         decomposed by its components.
@@ -381,8 +379,7 @@ class Matrix(_core.Matrix, Shown):
         >>> sum(d.exact_weights) == 1 and bool((d.reconstruct() == m.to_dense()).all())
         True
         """
-        with watched("decomposing", progress) as tell:
-            return _core.decompose(self, (mass, max_terms, restarts), tell)
+        return _core.decompose(self, (mass, max_terms, restarts), told(progress))
 
     def permute(
         self,

@@ -38,7 +38,7 @@ from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, up
 from bistochastic.guarantees import guarantee, matrices_in
 from bistochastic.matrix import Matrix
-from bistochastic.progress import Told, watched
+from bistochastic.progress import Progress, told
 from bistochastic.structure import axes, first_row, two_valued
 
 # Half of the distance from 1 to the next double.
@@ -123,16 +123,15 @@ class Shuffled(Shown):
         >>> f"{bs.shuffled(m, 1000).delta(0.05):.6f}"
         '0.002048'
         """
-        wanted = arguments.limit("epsilon", epsilon)
+        tell, wanted = told(progress), arguments.limit("epsilon", epsilon)
         if wanted >= self.local_epsilon:
             return 0.0
         if not self._laws:
             return 1.0
-        with watched("bounding delta", progress) as tell:
-            first = self._widest()
-            most = self._bound(first, wanted)[0]
-            for law in self._suspects(first, wanted, most, tell):
-                most = max(most, self._bound(law, wanted)[0])
+        first = self._widest()
+        most = self._bound(first, wanted)[0]
+        for law in self._suspects(first, wanted, most, tell):
+            most = max(most, self._bound(law, wanted)[0])
         return most
 
     def epsilon(self, delta: float, *, progress: object = None) -> float:
@@ -145,16 +144,15 @@ class Shuffled(Shown):
         >>> f"{bs.shuffled(bs.randomized_response(12, epsilon=1), 10_000).epsilon(1e-6):.5f}"
         '0.02135'
         """
-        target = _delta(delta)
+        tell, target = told(progress), _delta(delta)
         if not self._laws or target == 0:
             return self.local_epsilon
-        with watched("bounding epsilon", progress) as tell:
-            first = self._widest()
-            found = self._solve(first, target)
-            for law in self._suspects(first, found, target, tell):
-                # A coarse grid mostly says enough.
-                if all(self._bound(law, found, grid)[0] > target for grid in (_COARSE, 1 << 18, 0)):
-                    found = self._solve(law, target, found)
+        first = self._widest()
+        found = self._solve(first, target)
+        for law in self._suspects(first, found, target, tell):
+            # A coarse grid mostly says enough.
+            if all(self._bound(law, found, grid)[0] > target for grid in (_COARSE, 1 << 18, 0)):
+                found = self._solve(law, target, found)
         return min(found, self.local_epsilon)
 
     def epsilon_at_least(self, delta: float) -> float | None:
@@ -191,7 +189,7 @@ class Shuffled(Shown):
         return max(each, key=_spread)
 
     def _suspects(
-        self, first: _Law, epsilon: float, target: float, tell: Told | None
+        self, first: _Law, epsilon: float, target: float, tell: Progress
     ) -> Iterator[_Law]:
         """Give the pairs beside the first whose delta may be above a target, by Chernoff."""
         if len(self._laws) == 1 and self._laws[0].a.ndim == 1:

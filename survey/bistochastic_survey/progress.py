@@ -8,10 +8,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Any
 
-from bistochastic import backend
 from bistochastic.errors import RefusedType
 from bistochastic_survey.wording import visible
 
@@ -21,6 +21,8 @@ Progress = Told | bool | None
 Tell = Callable[[str, float | None], None]
 # Seconds before anything is shown.
 DELAY = 2.0
+# Work inside other work has no bar: the outer work decides.
+_INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
 
 
 @contextmanager
@@ -31,13 +33,23 @@ def watched(what: str, progress: object = None) -> Iterator[Told | None]:
     None shows a bar after two seconds, True at once, if there is a place for one.
     """
     if callable(progress):
-        with backend.quiet():
+        with _inside():
             yield progress
         return
     if progress is not None and not isinstance(progress, bool):
         raise RefusedType("progress", "be a function, True, False or None", type(progress).__name__)
     with _shown(what, progress) as tell:
         yield tell and (lambda share: tell(what, share))
+
+
+@contextmanager
+def _inside() -> Iterator[bool]:
+    """Show no bar inside; say whether this is inside of other work already."""
+    token = _INSIDE.set(True)
+    try:
+        yield token.old_value is True
+    finally:
+        _INSIDE.reset(token)
 
 
 @contextmanager
@@ -50,7 +62,7 @@ def steps() -> Iterator[Tell]:
 @contextmanager
 def _shown(what: str, asked: bool | None) -> Iterator[Tell | None]:
     """Give the function that changes what a thread draws; None if nothing will be drawn."""
-    with backend.quiet() as inside:
+    with _inside() as inside:
         if inside or asked is False or not _has_place(asked is True):
             yield None
             return

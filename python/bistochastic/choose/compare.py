@@ -19,7 +19,7 @@ from bistochastic.families import BY_BETA, build
 from bistochastic.formatting import Shown, down, table, up
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Profile
-from bistochastic.progress import Progress, watched
+from bistochastic.progress import Progress, told
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,11 +103,11 @@ def compare(
     if not arguments.things("compare", "be given matrices", matrices, Matrix):
         raise Refused("compare", "be given matrices", "none")
     profiles = []
-    with watched("comparing", progress) as tell:
-        for matrix in matrices:
-            profiles.append(matrix.profile(cost=cost, prior=prior, full=full))
-            if tell is not None:
-                tell(len(profiles) / len(matrices))
+    tell = told(progress)
+    for matrix in matrices:
+        profiles.append(matrix.profile(cost=cost, prior=prior, full=full))
+        if tell is not None:
+            tell(len(profiles) / len(matrices))
     return Comparison(tuple(profiles))
 
 
@@ -250,11 +250,11 @@ def tradeoff(
     rising = sorted(arguments.real("betas", must, x, lambda x: 0 <= x <= 1) for x in wanted)
     asked = list(product(makers.items(), rising))
     found = []
-    with watched("comparing", progress) as tell:
-        for (family, make), beta in asked:
-            found.append(_point(family, make, many, beta, count))
-            if tell is not None:
-                tell(len(found) / len(asked))
+    tell = told(progress)
+    for (family, make), beta in asked:
+        found.append(_point(family, make, many, beta, count))
+        if tell is not None:
+            tell(len(found) / len(asked))
     return Tradeoff(found)
 
 

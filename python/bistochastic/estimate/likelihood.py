@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Self
 
@@ -16,7 +15,7 @@ from bistochastic import linear, structure
 from bistochastic.arguments import Array, positive
 from bistochastic.errors import Refused
 from bistochastic.linear import operator
-from bistochastic.progress import Progress, asked, interruptible, watched
+from bistochastic.progress import Progress, interruptible, told
 from bistochastic.structure import Kron, Stochastic, composition
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
@@ -33,10 +32,10 @@ _DIAGONAL = 0.3
 
 
 @dataclass(frozen=True)
-class Patience:
+class Limits:
     """A gap that is small enough, a time limit, and the function that receives the gap.
 
-    >>> Patience.of("mle", None, 1e-6, 10).gap
+    >>> Limits.of("mle", None, 1e-6, 10).gap
     1e-06
     """
 
@@ -48,10 +47,8 @@ class Patience:
     @classmethod
     def of(cls, method: str, progress: object, gap: object, seconds: object) -> Self:
         """Read a caller's ``progress``, ``gap`` and ``seconds``; the ``method`` has to search."""
-        heard = asked(progress)
-        # Only a search has a gap to pass to a function.
-        told = heard if callable(heard) else None
-        for name, value in {"progress": told, "gap": gap, "seconds": seconds}.items():
+        heard = told(progress)
+        for name, value in {"progress": heard, "gap": gap, "seconds": seconds}.items():
             if value is not None and method not in ("mle", "shrunk"):
                 raise Refused(name, "go with the method mle or shrunk", method)
         wanted = None if gap is None else positive("gap", gap, math.inf)
@@ -68,20 +65,13 @@ class Patience:
         """Whether the time is up."""
         return self.left <= 0
 
-    @contextmanager
-    def watched(self) -> Iterator[Self]:
-        """Return the same, with a line if no function receives the gap."""
-        words = "gap {:.1e} nats per record".format
-        with watched("estimating", self.progress, words=words) as tell:
-            yield replace(self, progress=tell)
-
     def tell(self, gap: float) -> None:
         """Pass on the gap that the search has come to."""
-        if callable(self.progress):
+        if self.progress is not None:
             self.progress(gap)
 
 
-def maximum(matrix: Stochastic, reports: Array, patience: Patience) -> tuple[Array, float, int]:
+def maximum(matrix: Stochastic, reports: Array, limits: Limits) -> tuple[Array, float, int]:
     """Find the likeliest true shares, the gap that is left, and the number of steps.
 
     1. If the inverse is a distribution it is the answer, since it explains the counts perfectly.
@@ -91,11 +81,11 @@ def maximum(matrix: Stochastic, reports: Array, patience: Patience) -> tuple[Arr
        maximum: it is concave, and its slope towards any distribution is at most that.
     4. Newton's steps inside the simplex go on from there.
 
-    The search ends at the gap or the time of ``patience``, whichever comes first.
+    The search ends at the gap or the time of ``limits``, whichever comes first.
     """
     with linear.said_of("estimate", matrix):
         inverse = linear.solve(matrix, reports)
-    search = _Search(matrix, reports, patience)
+    search = _Search(matrix, reports, limits)
     if (inverse >= 0).all() and not matrix.padding:
         inverse = inverse / math.fsum(inverse)
         gap = search.certified(*search.look(inverse)[1:])
@@ -149,7 +139,7 @@ def _response_likelihood(
 class _Search:
     """Shares through the matrix, and slopes of the likelihood back."""
 
-    def __init__(self, matrix: Stochastic, reports: Array, patience: Patience) -> None:
+    def __init__(self, matrix: Stochastic, reports: Array, limits: Limits) -> None:
         self.matrix, self.size = matrix, matrix.size - matrix.padding
         self.true = structure.true_codes(matrix)
         quick, made = operator(matrix) is not None, composition(matrix)
@@ -162,15 +152,15 @@ class _Search:
         self.phi = reports[self.seen]
         self.steps, self.unknown, self.noise = 0, False, 0.0
         self.wanted, self.most = (_JOINT_GAP, _JOINT_STEPS) if self.joint else (_GAP, _STEPS)
-        self.wanted = self.wanted if patience.gap is None else patience.gap
-        self.patience = patience
+        self.wanted = self.wanted if limits.gap is None else limits.gap
+        self.limits = limits
         # Seconds of the slowest step so far.
         self.slow = 0.0
 
     @property
     def is_over(self) -> bool:
         """Whether no steps are left, or no time for two more."""
-        return self.steps >= self.most or self.patience.left <= 2 * self.slow
+        return self.steps >= self.most or self.limits.left <= 2 * self.slow
 
     def forth(self, x: Array) -> Array:
         """Compute ``P^T x``."""
@@ -191,9 +181,9 @@ class _Search:
         with at most the share ``within`` of the right side left.
         """
         turns = max(0, min(_TURNS, self.most - self.steps))
-        if self.patience.left < math.inf:
+        if self.limits.left < math.inf:
             # A turn is a step there and back, as a look is.
-            turns = max(1, min(turns, int(self.patience.left / max(2 * self.slow, 1e-6)) - 2))
+            turns = max(1, min(turns, int(self.limits.left / max(2 * self.slow, 1e-6)) - 2))
         everywhere = np.zeros(self.matrix.size)
         everywhere[self.seen] = weights
         near = 1 / (z + _DIAGONAL)
@@ -267,7 +257,7 @@ def _inside(search: _Search) -> tuple[Array, float]:
         _, factor, expected = search.look(pi)
         if search.gap(factor) <= search.wanted or search.is_over:
             return pi, search.gap(factor)
-        search.patience.tell(search.gap(factor))
+        search.limits.tell(search.gap(factor))
         pi *= factor
     pi = np.maximum(pi, 1e-6 / r)
     _, factor, expected = search.look(pi)
@@ -283,7 +273,7 @@ def _inside(search: _Search) -> tuple[Array, float]:
             best, least = pi / total, gap
         if least <= search.wanted or stuck > 10 or search.is_over:
             break
-        search.patience.tell(least)
+        search.limits.tell(least)
         target = 0.1 * near / r
         if not (target > 1e-300 and float(pi.min()) > 0 and float(z.min()) > 0):
             break
@@ -338,7 +328,7 @@ _CLIMB_STEPS = 5000
 
 
 def shrunk(
-    matrix: Stochastic, reports: Array, records: float, patience: Patience
+    matrix: Stochastic, reports: Array, records: float, limits: Limits
 ) -> tuple[Array, float, int]:
     """Draw shares towards a guess; return them, the gap to the largest likelihood, the steps.
 
@@ -347,7 +337,7 @@ def shrunk(
         sum over v of reports_v log (P^T pi)_v - (k / n) sum over u of pi_u log (pi_u / s_u).
 
     The weight counts pseudo-records and is estimated from the data, see :func:`_weight`. The
-    search for that maximum ends at the gap or the time of ``patience``.
+    search for that maximum ends at the gap or the time of ``limits``.
     """
     if linear.is_singular(matrix):
         raise linear.singular_error("estimate", matrix)
@@ -358,7 +348,7 @@ def shrunk(
         axes = set(range(table.ndim))
         sums = (table.sum(axis=tuple(axes - {k})) for k in range(table.ndim))
         marginals = [
-            np.maximum(shrunk(factor, each, n, patience)[0], 1e-100)
+            np.maximum(shrunk(factor, each, n, limits)[0], 1e-100)
             for factor, each in zip(factors, sums, strict=True)
         ]
         guess = reduce(np.multiply.outer, marginals).reshape(-1)
@@ -378,8 +368,8 @@ def shrunk(
         weight = _weight(chi, n, told, degrees, len(guess))
     pi, steps = guess, 1
     if weight < math.inf:
-        wanted = max(_NATS / n, 1e-13) if patience.gap is None else patience.gap
-        pi, steps = _climb(matrix, reports, guess, weight / n, wanted, patience)
+        wanted = max(_NATS / n, 1e-13) if limits.gap is None else limits.gap
+        pi, steps = _climb(matrix, reports, guess, weight / n, wanted, limits)
     factor = _factor(matrix, reports, _forth(matrix, pi))
     return pi / pi.sum(), max(0.0, float(factor.max()) - 1), steps
 
@@ -429,7 +419,7 @@ def _factor(matrix: Stochastic, reports: Array, expected: Array) -> Array:
 
 
 def _climb(
-    matrix: Stochastic, reports: Array, guess: Array, rho: float, wanted: float, patience: Patience
+    matrix: Stochastic, reports: Array, guess: Array, rho: float, wanted: float, limits: Limits
 ) -> tuple[Array, int]:
     """Maximize the likelihood less ``rho`` times the divergence from the guess.
 
@@ -459,8 +449,8 @@ def _climb(
         g = _factor(matrix, reports, expected)
         value = float(pi @ g) - rho * float(pi @ (here - start))
         left = rho * _log_sum(start + g / rho) - value
-        patience.tell(max(0.0, left))
-        if left <= wanted or patience.is_over:
+        limits.tell(max(0.0, left))
+        if left <= wanted or limits.is_over:
             return pi, step
         while True:
             there = (here + length * (g + rho * start)) / (1 + length * rho)

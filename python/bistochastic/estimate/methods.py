@@ -13,7 +13,7 @@ from bistochastic import linear as operators
 from bistochastic.arguments import Array
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import likelihood
-from bistochastic.estimate.likelihood import Patience
+from bistochastic.estimate.likelihood import Limits
 from bistochastic.estimate.linear import Linear, Map
 from bistochastic.estimate.result import Axis, Estimate
 from bistochastic.estimate.sample import Tallies, summed, wrong_weight
@@ -51,20 +51,18 @@ def estimate(
     how = arguments.one_of("method", method, METHODS)
     who = arguments.one_of("population", population, POPULATIONS)
     by_class = _core.as_flag("classes", classes)
-    asked = Patience.of(how, progress, gap, seconds)
+    limits = Limits.of(how, progress, gap, seconds)
     truths = matrix.size - matrix.padding
     axes = () if categories is None or by_class else _axes_of(categories, truths)
     limit = None if records is None else _core.as_whole("records", records, 1)
     if weights is not None and (by_class or limit is not None):
         other = "classes" if by_class else "records"
         raise RefusedType("weights", f"be given without {other}", "both")
-    with asked.watched() as patience:
-        if weights is not None:
-            found = weighted(matrix, codes, counts, weights)
-            return of_linear(Linear(*found, fixed=who == "fixed", exact=True), how, who, patience,
-                             matrix=matrix, axes=axes)  # fmt: skip
-        seen = tally(matrix, codes, counts)
-        return of_counts(matrix, seen, how, who, patience, classes=by_class, axes=axes, limit=limit)
+    if weights is not None:
+        linear = Linear(*weighted(matrix, codes, counts, weights), fixed=who == "fixed", exact=True)
+        return of_linear(linear, how, who, limits, matrix=matrix, axes=axes)
+    seen = tally(matrix, codes, counts)
+    return of_counts(matrix, seen, how, who, limits, classes=by_class, axes=axes, limit=limit)
 
 
 def _axes_of(categories: Any, size: int) -> tuple[Axis, ...]:
@@ -158,7 +156,7 @@ def of_counts(
     counts: Array,
     method: str,
     population: str,
-    patience: Patience,
+    limits: Limits,
     *,
     classes: bool = False,
     axes: tuple[Axis, ...] = (),
@@ -168,10 +166,10 @@ def of_counts(
 
     It is :meth:`bistochastic.Matrix.estimate` for a tool that has checked its counts: ``method``,
     ``population`` and ``classes`` are as there, ``axes`` its categories and ``limit`` its records;
-    ``patience`` ends a search.
+    ``limits`` ends a search.
 
     >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
-    >>> of_counts(m, counts, "inverse", "sampled", Patience()).frequencies
+    >>> of_counts(m, counts, "inverse", "sampled", Limits()).frequencies
     array([0.7, 0.3])
     """
     with np.errstate(over="ignore"):
@@ -200,8 +198,8 @@ def of_counts(
     if matrix.padding:
         tallies = Tallies.counted(n, counts, counts, n)
         linear = Linear(Map.back_from(matrix), tallies, fixed=population == "fixed", exact=True)
-        return of_linear(linear, method, population, patience, matrix=matrix, axes=axes)
-    frequencies, gap, steps = fit_shares(matrix, reports, records, method, patience)
+        return of_linear(linear, method, population, limits, matrix=matrix, axes=axes)
+    frequencies, gap, steps = fit_shares(matrix, reports, records, method, limits)
     return Estimate(
         frequencies, n, method, population, gap, steps, matrix, reports, axes, notes=_notes(matrix)
     )
@@ -212,23 +210,23 @@ def _notes(matrix: Stochastic | None) -> tuple[str, ...]:
 
 
 def fit_shares(
-    matrix: Stochastic, reports: Array, records: float, method: str, patience: Patience
+    matrix: Stochastic, reports: Array, records: float, method: str, limits: Limits
 ) -> tuple[Array, float, int]:
     """Estimate shares by a method; return them, the gap of the likelihood, and the steps.
 
-    ``reports`` are the shares of the reported values of this many ``records``; ``patience`` ends a
+    ``reports`` are the shares of the reported values of this many ``records``; ``limits`` ends a
     search. The result has one share for each code that can be true.
 
     >>> shares, gap, steps = fit_shares(
-    ...     bs.randomized_response(2, keep=0.75), np.array([0.2, 0.8]), 100, "mle", Patience()
+    ...     bs.randomized_response(2, keep=0.75), np.array([0.2, 0.8]), 100, "mle", Limits()
     ... )
     >>> shares
     array([0., 1.])
     """
     if method == "mle":
-        return likelihood.maximum(matrix, reports, patience)
+        return likelihood.maximum(matrix, reports, limits)
     if method == "shrunk":
-        return likelihood.shrunk(matrix, reports, records, patience)
+        return likelihood.shrunk(matrix, reports, records, limits)
     with operators.said_of("estimate", matrix):
         frequencies = operators.solve(matrix, reports)[structure.true_codes(matrix)]
     return (project(frequencies) if method == "simplex" else frequencies), 0.0, 0
@@ -266,7 +264,7 @@ def of_linear(
     linear: Linear,
     method: str,
     population: str,
-    patience: Patience,
+    limits: Limits,
     *,
     matrix: Stochastic | None = None,
     axes: tuple[Axis, ...] = (),
@@ -277,12 +275,12 @@ def of_linear(
 
     ``method`` and ``population`` are those of :meth:`bistochastic.Matrix.estimate`. A ``matrix``,
     or the ``fit`` of a tool as :func:`fit_shares` returns it, is for other methods than the
-    inverse; ``patience`` ends a search. ``axes`` and ``notes`` are shown.
+    inverse; ``limits`` ends a search. ``axes`` and ``notes`` are shown.
 
     >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
     >>> tallies = Tallies.counted(100, counts, counts, 100)
     >>> linear = Linear(Map.back_from(m), tallies, fixed=False, exact=True)
-    >>> of_linear(linear, "inverse", "sampled", Patience(), axes=(bs.estimate.Axis("a", (0, 1)),))
+    >>> of_linear(linear, "inverse", "sampled", Limits(), axes=(bs.estimate.Axis("a", (0, 1)),))
     Estimated from 100 records (method: inverse, 95% intervals)
     a  reported  frequency  count  standard_error    low   high
     -  --------  ---------  -----  --------------  -----  -----
@@ -297,7 +295,7 @@ def of_linear(
     if method != "inverse" and fit is None:
         assert matrix is not None
         sums = linear.tallies.whole
-        fit = fit_shares(matrix, sums / sums.sum(), sample.effective, method, patience)
+        fit = fit_shares(matrix, sums / sums.sum(), sample.effective, method, limits)
     frequencies, gap, steps = fit or (shares, 0.0, 0)
     return Estimate(
         frequencies, sample.records, method, population, gap, steps, matrix, linear.reported, axes,

@@ -17,7 +17,7 @@ from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
 from bistochastic.matrix import Matrix
 from bistochastic.measures import bits, costs, efficiency, priors, survey
-from bistochastic.progress import watched
+from bistochastic.progress import told
 
 Status = Literal["exact", "bound", "not computed"]
 
@@ -185,18 +185,18 @@ def profile_of(
     matrix: Matrix, cost: object, prior: object, progress: object, *, full: bool
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
-    with watched("measuring", progress) as tell:
-        if cost is not None and matrix.padding:
-            must = "be given for a matrix whose codes can all be true"
-            raise Refused("cost", must, f"{matrix.padding} that are never true")
-        table = None if cost is None else costs.cost_table(matrix.size, cost)
-        belief = None if prior is None else priors.prior_of(matrix, prior)
-        entries: list[Entry] = []
-        for done, part in enumerate(_measured(matrix, table, belief, full=full), start=1):
-            entries += part
-            if tell is not None:
-                tell(done / 10)
-        return Profile(matrix, tuple(entries))
+    tell = told(progress)
+    if cost is not None and matrix.padding:
+        must = "be given for a matrix whose codes can all be true"
+        raise Refused("cost", must, f"{matrix.padding} that are never true")
+    table = None if cost is None else costs.cost_table(matrix.size, cost)
+    belief = None if prior is None else priors.prior_of(matrix, prior)
+    entries: list[Entry] = []
+    for done, part in enumerate(_measured(matrix, table, belief, full=full), start=1):
+        entries += part
+        if tell is not None:
+            tell(done / 10)
+    return Profile(matrix, tuple(entries))
 
 
 def _measured(

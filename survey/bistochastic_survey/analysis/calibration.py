@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic.errors import Refused
-from bistochastic.estimate import Patience, fit_shares
+from bistochastic.estimate import Limits, fit_shares
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import require, weight_column
 from bistochastic_survey.checks import Array
@@ -72,7 +72,7 @@ def _margin(attribute: Categorical | Joint, place: NDArray[np.int64], start: Arr
         total = float(part.sum())
         if not total > 0:
             continue
-        shares = fit_shares(matrix, part / total, total, "mle", Patience())[0]
+        shares = fit_shares(matrix, part / total, total, "mle", Limits())[0]
         # A category that was never reported has no record to carry its weight.
         shares = np.where(part > 0, shares, 0.0)
         seen[s * size : (s + 1) * size] = shares * (total / shares.sum())

@@ -17,6 +17,7 @@ from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.request import Question, ask_table, part
 from bistochastic_survey.checks import Array
 from bistochastic_survey.files.tables import Source
+from bistochastic_survey.progress import watched
 from bistochastic_survey.release.release import Release
 
 SILENT = "a replicate has no positive total in the domain: the standard error is not known"
@@ -36,14 +37,15 @@ def estimate(
 ) -> estimation.Estimate:
     """See :meth:`bistochastic_survey.Release.estimate`."""
     how = checks.one_of("method", method, estimation.METHODS)
-    asked = estimation.Patience.of(how, progress, gap, seconds)
+    heard = progress if callable(progress) else None
+    limits = estimation.Limits.of(how, heard, gap, seconds)
     drawn = Design._of(design, release.plan)
     who = people(population, drawn)
-    with asked.watched() as patience:
+    with watched("estimating", progress):
         question = ask_table(release.plan, columns, where)
         coded, tallies, unanswered, notes = _read(question, release.data, drawn)
         back, axes = way_back(question, coded)
-        estimated = of_tallies(question, back, axes, tallies, how, who, patience)
+        estimated = of_tallies(question, back, axes, tallies, how, who, limits)
     notes = (*notes, *protected_table.noise_notes(release, question, drawn))
     if unanswered:
         plural = "s" * (unanswered > 1)
@@ -116,7 +118,7 @@ def of_tallies(
     tallies: estimation.Tallies,
     how: str,
     who: str,
-    patience: estimation.Patience,
+    limits: estimation.Limits,
 ) -> estimation.Estimate:
     """Estimate from counts: by one matrix if there is one, else cell by cell."""
     refuse_fixed(who, tallies.sample)
@@ -124,9 +126,9 @@ def of_tallies(
     in_order = back.order == tuple(range(len(back.order)))
     if whole and in_order and tallies.sample.is_plain:
         matrix = _product(_matrices(question, back, ()))
-        return estimation.of_counts(matrix, tallies.whole, how, who, patience, axes=axes)
+        return estimation.of_counts(matrix, tallies.whole, how, who, limits, axes=axes)
     linear = estimation.Linear(back, tallies, fixed=who == "fixed", exact=question.is_exact)
-    fit = None if how == "inverse" else _fit(question, back, tallies, how, patience)
+    fit = None if how == "inverse" else _fit(question, back, tallies, how, limits)
     notes = []
     if not question.is_exact:
         notes.append(
@@ -138,7 +140,7 @@ def of_tallies(
         notes.append(f"no standard errors: {tallies.sample.lost}")
     elif linear.silent:
         notes.append(SILENT)
-    return estimation.of_linear(linear, how, who, patience, axes=axes, fit=fit, notes=tuple(notes))
+    return estimation.of_linear(linear, how, who, limits, axes=axes, fit=fit, notes=tuple(notes))
 
 
 def _matrices(question: Question, back: estimation.Map, at: tuple[int, ...]) -> list[Matrix]:
@@ -167,7 +169,7 @@ def _fit(
     back: estimation.Map,
     tallies: estimation.Tallies,
     how: str,
-    patience: estimation.Patience,
+    limits: estimation.Limits,
 ) -> tuple[Array, float, int]:
     """Estimate by another method: the table of all codes, group by group, then the request."""
     sums = tallies.whole.reshape(back.shape)
@@ -182,7 +184,7 @@ def _fit(
             continue
         matrix = _product(_matrices(question, back, at))
         shares, left, taken = estimation.fit_shares(
-            matrix, here / part, records * part / total, how, patience
+            matrix, here / part, records * part / total, how, limits
         )
         every = np.zeros(matrix.size)
         every[structure.true_codes(matrix)] = shares * (part / total)

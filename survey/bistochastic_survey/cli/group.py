@@ -123,8 +123,9 @@ class _Sentence(click.Group):
             raise Interrupted("interrupted") from None
         except (ValueError, TypeError, IndexError, FileExistsError, ImportError) as error:
             params = getattr(self.commands.get(ctx.invoked_subcommand or ""), "params", ())
-            known = isinstance(error, Refused | RefusedType)
-            raise click.ClickException(_as_typed(error, params) if known else str(error)) from error
+            if isinstance(error, Refused | RefusedType):
+                raise click.ClickException(_as_typed(error, params)) from error
+            raise click.ClickException(str(error)) from error
         except BrokenPipeError:
             # What reads the output has ended: click ends, too, without a word.
             raise

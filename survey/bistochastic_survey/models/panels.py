@@ -183,8 +183,8 @@ def transitions(
     linear = estimation.Linear(back, whole.tallies(), fixed=False, exact=True)
     silent = len(left) - whole.records
     notes = (f"{silent:,} people without an answer left out",) if silent else ()
-    patience = estimation.Patience.of("inverse", None, None, None)
-    found = estimation.of_linear(linear, "inverse", "sampled", patience, axes=axes, notes=notes)
+    limits = estimation.Limits.of("inverse", None, None, None)
+    found = estimation.of_linear(linear, "inverse", "sampled", limits, axes=axes, notes=notes)
     alone = len(one.ids) - len(left), len(two.ids) - len(right)
     return Transitions(found, whole.records, alone, pair.memoised)
 
