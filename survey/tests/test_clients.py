@@ -113,7 +113,8 @@ import {{ readFileSync }} from "node:fs";
 const {{ plans }} = JSON.parse(readFileSync({json.dumps(str(VECTORS))}));
 const {{ plan }} = plans[0];
 const said = (record) => {{
-  try {{ return respond(plan, new Uint8Array(32), record, 1); }} catch (error) {{ return error.message; }}
+  try {{ return respond(plan, new Uint8Array(32), record, 1); }}
+  catch (error) {{ return error.message; }}
 }};
 const given = [JSON.stringify({{ sex: "S3CRET" }}), "S3CRET", null, undefined, 731, () => "S3CRET"];
 console.log(JSON.stringify(given.map(said)));"""

@@ -140,7 +140,7 @@ class Responder(Shown):
     def columns(self, columns: FrameT, *, ids: object) -> FrameT:
         """Randomize a dict of lists or arrays, or any table that ``protect`` accepts.
 
-        ``ids`` is a list or an array with the id of each row.
+        ``ids`` is a list or an array with the id of each row, or a Series with the same index.
 
         >>> import bistochastic as bs
         >>> import bistochastic_survey as sv
@@ -149,6 +149,7 @@ class Responder(Shown):
         >>> len(responder.columns({"sex": ["F", "M", "M"]}, ids=[7, 8, 9])["sex"])
         3
         """
+        _refuse_other_index(columns, ids)
         found: FrameT = self._drawn(opened(columns), ids, "columns")
         return found
 
@@ -235,6 +236,15 @@ def responder(
                 got = f"that of a plan that draws otherwise: {cure}"
                 raise Refused("after", "be the digest of this plan", got)
     return Responder(plan, key, kinds)
+
+
+def _refuse_other_index(values: Any, ids: Any) -> None:
+    """Raise an error for values and ids of pandas that only look as if they were row by row."""
+    indices = [getattr(x, "index", None) for x in (values, ids) if library(x) == "pandas"]
+    if len(indices) == 2 and len(values) == len(ids) and not indices[0].equals(indices[1]):
+        must = "have the index of the values, which they are paired with row by row"
+        got = "an index that differs: ids.to_numpy() pairs them by position"
+        raise Refused("ids", must, got)
 
 
 def _digests(plan: Plan) -> set[str]:
@@ -400,11 +410,14 @@ class ColumnFunction(Shown):
         given: Any = values
         kind, name = library(values), self.column
         frame: Any = {name: given}
-        if kind in ("pandas", "polars"):
+        if kind == "pandas":
+            _refuse_other_index(given, ids)
+            frame = given.reset_index(drop=True).to_frame(name)
+        elif kind == "polars":
             frame = given.to_frame(name)
         elif kind == "pyarrow":
             frame = pa.table(frame)
-        made: Any = self.responder.columns(frame, ids=ids)[name]
+        made: Any = self.responder._drawn(opened(frame), ids, "columns")[name]
         if kind in ("pandas", "polars"):
             made = made.rename(given.name)
         if kind == "pandas":
