@@ -35,6 +35,7 @@ from bistochastic_survey.analysis.protected_table import (
 from bistochastic_survey.analysis.request import Question, ask, digits, reports_of
 from bistochastic_survey.files import atomic
 from bistochastic_survey.json_fields import Here, parsed
+from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import Progress
@@ -159,7 +160,7 @@ class Counts(Shown):
             must = "be a table if weights, strata or cluster are given"
             raise RefusedType("data", must, "Counts")
         plan, mine = question.plan, self._question.plan.digest
-        if mine != plan.digest:
+        if not _counts_alike(plan, mine):
             must = f"be those of plan `{shown(plan.name)}`, digest {plan.digest[:12]}"
             raise Refused("counts", must, f"digest {mine[:12]}")
         if not self.records:
@@ -331,7 +332,7 @@ class Collector(Shown):
         if not isinstance(other, Collector):
             raise RefusedType("other", "be a Collector", type(other).__name__)
         mine, theirs = self._plan.digest, other._plan.digest
-        if mine != theirs:
+        if not _counts_alike(self._plan, theirs):
             raise Refused("other", f"be a collector of plan {mine[:12]}", f"plan {theirs[:12]}")
         if set(other._tables) != set(self._tables):
             must = f"have the tables {', '.join(map(_spoken, self._tables))}"
@@ -438,7 +439,7 @@ class Collector(Shown):
             must = f"be of format {FORMAT}, version {VERSION}"
             raise Refused("text", must, f"version {shown(here['version'].value)}")
         here.keys(("format", "version", "plan", "records", "tables"), ("mark",))
-        if here["plan"].text() != plan.digest:
+        if not _counts_alike(plan, here["plan"].text()):
             must = f"be a collector of plan {plan.digest[:12]}"
             raise Refused("text", must, f"plan {shown(here['plan'].text())[:12]}")
         tables = here["tables"].items()
@@ -490,6 +491,11 @@ class Collector(Shown):
             raise Refused("path", "be a file to read", got) from None
         with atomic.in_file(file):
             return cls.from_json(text, plan)
+
+
+def _counts_alike(plan: Plan, digest: str) -> bool:
+    """Whether a digest is that of the plan, which counts alike whatever type its ids have."""
+    return digest == plan.digest or digest in plan_json.digests(plan)
 
 
 def _check_mark(given: object, *, needed: bool = False) -> None:

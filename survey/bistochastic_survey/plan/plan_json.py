@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from bistochastic import Matrix, build
 from bistochastic.errors import OutOfMemoryError, Refused, RefusedType
 from bistochastic_survey.json_fields import OLDER, Fields, Here, parsed
 from bistochastic_survey.plan.attributes import Categorical, Joint, make
+from bistochastic_survey.plan.file_labels import IdType
 from bistochastic_survey.plan.labels import Label
 from bistochastic_survey.plan.numeric import Attribute, Binned, Bins, Break, Numeric, bound_to
 from bistochastic_survey.release.columns import Coded
@@ -195,6 +196,13 @@ def to_text(data: Fields) -> str:
 def digest_of_plain(plan: Fields) -> str:
     """Compute the digest of a plan from its plain data."""
     return digest_of(format_1(plan))
+
+
+def digests(plan: Plan) -> dict[str, str | None]:
+    """Compute a plan's digest under each ``id_type``, which changes no draw, and say which."""
+    types = (None, *get_args(IdType))
+    bare = {name: value for name, value in plain(plan).items() if name != "id_type"}
+    return {digest_of_plain(bare if t is None else {**bare, "id_type": t}): t for t in types}
 
 
 def digest_of(data: Fields) -> str:

@@ -373,3 +373,18 @@ def test_estimates_may_hold_at_every_look() -> None:
         assert watched.interval() == pytest.approx(usual.interval(always_valid=True))
     with pytest.raises(ValueError, match="`always_valid` must be used with records that are a"):
         collector.estimate("a", population="fixed", always_valid=True)
+
+
+def test_the_type_of_ids_makes_no_other_counts(tmp_path: Path) -> None:
+    sex = sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    plain, typed = sv.Plan([sex]), sv.Plan([sex], id_type="string")
+    for then, now in ((plain, typed), (typed, plain), (typed, sv.Plan([sex], id_type="bytes"))):
+        before, after = then.collector(), now.collector()
+        before.update({"sex": ["F", "M", "M"]})
+        before.to_file(tmp_path / "counts")
+        after.merge(before)
+        read = Collector.from_file(tmp_path / "counts", now)
+        assert sum([after, read, before]).records == 9
+        assert sv.Release(before.counts("sex"), now).estimate("sex").records == 3
+    with pytest.raises(ValueError, match="`other` must be a collector of plan"):
+        typed.collector().merge(sv.Plan([sex], name="other").collector())
