@@ -2,8 +2,9 @@
 
 It sees true values, and whoever asks stores reported ones. The id comes with the request, the path
 of the key from the environment. The same person with the same value always gets the same answer,
-from any worker and after any restart. ``AFTER`` holds the digest that ``/health`` stated before: a
-service whose plan would give people new noise does not start.
+from any worker and after any restart. ``AFTER`` and ``FINGERPRINT`` hold the digest and the
+fingerprint that ``/health`` stated before: a service whose plan or key would give people new noise
+does not start.
 """
 
 from __future__ import annotations
@@ -58,4 +59,6 @@ def make_app(key: bs.KeySource, after: str) -> FastAPI:
 
 
 if "KEY_FILE" in os.environ:
-    app = make_app(bs.KeySource.env("KEY_FILE"), os.environ.get("AFTER", "first"))
+    key = bs.KeySource.env("KEY_FILE", fingerprint=os.environ.get("FINGERPRINT"))
+    key.read()
+    app = make_app(key, os.environ.get("AFTER", "first"))

@@ -231,10 +231,15 @@ def responder(
         if after != "first":
             if len(after) != 64 or not set(after) <= set("0123456789abcdef"):
                 raise Refused("after", must, "a string beyond these")
-            if after not in _digests(whole or plan) and not again:
-                cure = "redraw=True re-randomizes, which spends epsilon again"
-                got = f"that of a plan that draws otherwise: {cure}"
-                raise Refused("after", "be the digest of this plan", got)
+            # Naming the type of ids, or leaving it to them, changes nothing that is drawn.
+            known = plan_json.digests(whole or plan)
+            before = known.get(after)
+            same = after in known and (before == plan.id_type or None in (before, plan.id_type))
+            if not same and not again:
+                cure = "pass the certificate, which compares what is drawn, or redraw=True"
+                raise Refused("after", "be the digest of this plan", f"one that differs: {cure}")
+            if kinds is None and before is not None and not again:
+                kinds = frozenset((ID_TYPES[before],))
     return Responder(plan, key, kinds)
 
 
@@ -245,12 +250,6 @@ def _refuse_other_index(values: Any, ids: Any) -> None:
         must = "have the index of the values, which they are paired with row by row"
         got = "an index that differs: ids.to_numpy() pairs them by position"
         raise Refused("ids", must, got)
-
-
-def _digests(plan: Plan) -> set[str]:
-    """Return the digest of a plan, and its digest without ``id_type``, which changes no draw."""
-    plain = {name: each for name, each in plan_json.plain(plan).items() if name != "id_type"}
-    return {plan.digest, plan_json.digest_of_plain(plain)}
 
 
 class _Quick:

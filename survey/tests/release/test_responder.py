@@ -128,8 +128,15 @@ def test_a_plan_that_would_redraw_people_is_refused() -> None:
             made.responder(key=KEY, after="first")
         )
     other = sv.Plan([sv.Categorical("smokes", ["yes", "no"], RR, epsilon=2)], name="service")
-    with pytest.raises(ValueError, match="`after` must be the digest of this plan; got that of"):
+    with pytest.raises(ValueError, match="`after` must be the digest of this plan; got one that"):
         other.responder(key=KEY, after=made.digest)
+    more = plan(drop=["name", "note"])
+    for digest in (made.digest, certificate.digest):
+        with pytest.raises(ValueError, match="pass the certificate, which compares what is drawn"):
+            more.responder(key=KEY, after=digest)
+    assert answer(more.responder(key=KEY, after=certificate)) == answer(
+        made.responder(key=KEY, after="first")
+    )
     with pytest.raises(ValueError, match="must agree in all that noise depends on; got another"):
         other.responder(key=KEY, after=certificate)
     for again in (made.digest, certificate):
@@ -253,6 +260,13 @@ def test_naming_the_type_that_ids_had_draws_nobody_again() -> None:
     assert second.certificate.ids.redrawn == ()
     typed.responder(key=KEY, after=first.certificate)
     typed.responder(key=KEY, after=plan().digest)
+    # Ids stay of the type that the digest was of.
+    untyped = plan().responder(key=KEY, after=typed.digest)
+    assert answer(untyped) == answer(typed.responder(key=KEY, after="first"))
+    with pytest.raises(TypeError, match="`id` must be texts"):
+        untyped.one(records()[0], id=7)
+    with pytest.raises(ValueError, match="`after` must be the digest of this plan"):
+        plan(id_type="integer").responder(key=KEY, after=typed.digest)
     other = plan(id_type="integer")
     with pytest.raises(ValueError, match="ids that are whole numbers, where they were texts"):
         other.responder(key=KEY, after=first.certificate)

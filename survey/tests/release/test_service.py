@@ -112,6 +112,11 @@ def test_a_service_randomizes_by_the_ids_of_its_requests(
         assert one.post("/randomize", json={"": people["person 1"]}).status_code == 422
     with pytest.raises(ValueError, match="must be the digest of this plan"):
         module.make_app(source, "0" * 64)
+    monkeypatch.setenv("FINGERPRINT", facts["fingerprint"])
+    assert load("randomize_service").app.title
+    monkeypatch.setenv("FINGERPRINT", "0" * 16)
+    with pytest.raises(ValueError, match="`key` must be the one with fingerprint 0000000000000000"):
+        load("randomize_service")
     fresh = bs.KeySource.env("NO_KEY", fingerprint=source.fingerprint)
     with testclient.TestClient(module.make_app(fresh, "first")) as keyless:
         assert keyless.get("/health").status_code == 503
