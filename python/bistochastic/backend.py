@@ -28,6 +28,7 @@ from bistochastic import _core, arguments
 from bistochastic._core import Key
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.families import Family
+from bistochastic.families import Parameters as Parameters
 from bistochastic.formatting import about, prefix
 from bistochastic.keys import read_key
 from bistochastic.matrix import Matrix

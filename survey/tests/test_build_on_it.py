@@ -180,19 +180,15 @@ def test_a_column_keeps_the_index_of_the_caller(source: bs.KeySource, index: lis
 
 def test_values_and_ids_of_other_rows_are_refused(source: bs.KeySource) -> None:
     values, ids = pd.Series(["F", "M", "M"]), pd.Series([7, 8, 9])
-    function, responder = (
-        plan().column("sex").function(key=source),
-        plan().responder(key=source, after="first"),
-    )
+    function = plan().column("sex").function(key=source)
+    responder = plan().responder(key=source, after="first")
     frame = pd.DataFrame({"sex": values, "town": [1, 2, 3], "x": [0.0] * 3})
     assert responder.columns(frame, ids=ids)["sex"].tolist() == function(values, ids).tolist()
     for other in (ids.sort_values(ascending=False), ids.set_axis(["a", "b", "c"])):
-        for call in (
-            lambda other=other: function(values, other),
-            lambda other=other: responder.columns(frame, ids=other),
-        ):
-            with pytest.raises(ValueError, match="`ids` must have the index of the values"):
-                call()
+        with pytest.raises(ValueError, match="`ids` must have the index of the values"):
+            function(values, other)
+        with pytest.raises(ValueError, match="`ids` must have the index of the values"):
+            responder.columns(frame, ids=other)
 
 
 def test_a_column_continues_a_wave_and_refuses_new_noise(source: bs.KeySource) -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import bistochastic as bs
 from bistochastic import Matrix, backend, build, structure
@@ -30,6 +30,14 @@ Names = tuple[str, ...]
 
 MISSING = ("raise", "keep", "category")
 FAMILIES: tuple[str, ...] = get_args(backend.Family)
+
+
+class Parameters(backend.Parameters, total=False):
+    """What an attribute takes by name: the parameters of families, and two ways to request one."""
+
+    truthfulness: float
+    suspicion: tuple[float, float]
+
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
 _CELLS = 2**53
@@ -70,7 +78,7 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
     if family not in FAMILIES:
         got = f"{shown(family)}{meant(family, FAMILIES)}"
         raise Refused("family", f"be one of {', '.join(FAMILIES)}", got)
-    given = dict(parameters)
+    given: dict[str, Any] = dict(parameters)
     if "suspicion" in given:
         if "epsilon" in given:
             raise RefusedType("suspicion", "be given without epsilon", "both")
@@ -343,7 +351,7 @@ class Categorical(Coded):
         categories_from_data: bool = False,
         unit: str | None = None,
         recode: Mapping[Label, Label | None] | None = None,
-        **parameters: Any,
+        **parameters: Unpack[Parameters],
     ) -> None:
         name = named("column", column)
         with about([name]):
@@ -400,7 +408,7 @@ class Joint(Coded):
         categories_from_data: bool = False,
         unit: str | None = None,
         recode: Mapping[str, Mapping[Label, Label | None]] | None = None,
-        **parameters: Any,
+        **parameters: Unpack[Parameters],
     ) -> None:
         listed = names("columns", columns, "be a list of two or more names", ordered=True)
         if len(listed) < 2 or len(set(listed)) < len(listed):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from bistochastic_survey.plan.attributes import (
     FAMILIES,
     Categorical,
     Joint,
+    Parameters,
     check_fields,
     make,
     named,
@@ -253,7 +254,7 @@ class Binned(Categorical):
         missing: Missing = "raise",
         groups: object = None,
         unit: str | None = None,
-        **parameters: Any,
+        **parameters: Unpack[Parameters],
     ) -> None:
         name = named("column", column)
         with about([name]):
@@ -467,7 +468,7 @@ class Numeric(WholeColumn):
         missing: Literal["raise", "keep"] = "raise",
         bottom: float | None = None,
         top: float | None = None,
-        **parameters: Any,
+        **parameters: Unpack[Parameters],
     ) -> None:
         name = named("column", column)
         with about([name]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.plan import plan_json
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     import numpy as np
+    import pandas as pd
+    import polars as pl
     from numpy.typing import NDArray
 
     from bistochastic.estimate import Estimate
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 PLAN, CERTIFICATE = "bistochastic.plan_digest", "bistochastic.certificate"
 # The container of a table's columns.
 FrameT = TypeVar("FrameT")
+ColumnT = TypeVar("ColumnT")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -404,7 +407,21 @@ class Release(Generic[FrameT]):
             id_column=id_column, design=design,
         )  # fmt: skip
 
-    def calibration_weights(self, *, weights: str | None = None) -> NDArray[np.float64] | Any:
+    @overload
+    def calibration_weights(
+        self: Release[dict[str, ColumnT]], *, weights: str | None = None
+    ) -> NDArray[np.float64]: ...
+    @overload
+    def calibration_weights(
+        self: Release[pl.DataFrame], *, weights: str | None = None
+    ) -> pl.Series: ...
+    @overload
+    def calibration_weights(
+        self: Release[pd.DataFrame], *, weights: str | None = None
+    ) -> pd.Series: ...
+    @overload
+    def calibration_weights(self, *, weights: str | None = None) -> Any | NDArray[np.float64]: ...
+    def calibration_weights(self, *, weights: str | None = None) -> Any | NDArray[np.float64]:
         """Compute calibration weights for use in other software: one per record.
 
         Raking gives the protected columns their likeliest margins, within each group. The weights

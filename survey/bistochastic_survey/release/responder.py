@@ -245,7 +245,7 @@ def responder(
 
 def _refuse_other_index(values: Any, ids: Any) -> None:
     """Raise an error for values and ids of pandas that only look as if they were row by row."""
-    indices = [getattr(x, "index", None) for x in (values, ids) if library(x) == "pandas"]
+    indices = [x.index for x in (values, ids) if library(x) == "pandas"]
     if len(indices) == 2 and len(values) == len(ids) and not indices[0].equals(indices[1]):
         must = "have the index of the values, which they are paired with row by row"
         got = "an index that differs: ids.to_numpy() pairs them by position"

@@ -384,7 +384,7 @@ def test_the_type_of_ids_makes_no_other_counts(tmp_path: Path) -> None:
         before.to_file(tmp_path / "counts")
         after.merge(before)
         read = Collector.from_file(tmp_path / "counts", now)
-        assert sum([after, read, before]).records == 9
+        assert (after + read + before).records == 9
         assert sv.Release(before.counts("sex"), now).estimate("sex").records == 3
     with pytest.raises(ValueError, match="`other` must be a collector of plan"):
         typed.collector().merge(sv.Plan([sex], name="other").collector())

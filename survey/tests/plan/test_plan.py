@@ -568,7 +568,7 @@ def test_the_nearest_name_is_suggested() -> None:
         ("sex", lambda: plan.column("sx")),
         ("sex", lambda: sv.Plan(plan.attributes, column_labels={"sexx": "Sex"})),
         ("min_beta", lambda: sv.Plan(plan.attributes, requirement={"minbeta": 0.5})),
-        ("epsilon", lambda: sv.Categorical("a", [1, 2], "randomized_response", epsilonn=1)),
+        ("epsilon", lambda: sv.Categorical("a", [1, 2], "randomized_response", epsilonn=1)),  # type: ignore[call-arg]
         ("randomized_response", lambda: sv.Categorical("a", [1, 2], "randomised_response")),  # type: ignore[arg-type]
         ("sexx", lambda: plan.protect({"sexx": ["F"]})),
         ("attributes", lambda: sv.Plan.from_json('{"version": 1, "atributes": []}')),
