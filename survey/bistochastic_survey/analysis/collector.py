@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -372,11 +372,18 @@ class Collector(Shown):
 
         ``Release(collector.counts("a", "b"), plan)`` has all analyses of them.
         """
+        return self._smallest(columns, set())
+
+    def _smallest(self, columns: Sequence[str], where: Set[str]) -> Counts:
+        """Find the smallest table with these columns, and if there is one, those of ``where``."""
         asked = {named("columns", name) for name in columns}
         fitting = [each for each in self._snapshot()[1].values() if asked <= set(each.columns)]
         if not fitting:
             must = f"be in one table of {', '.join(map(_spoken, self._tables))}"
-            raise Refused("columns", must, _spoken(columns))
+            known = {name for table in self._tables for name in table}
+            near = next((meant(name, known) for name in columns if name not in known), "")
+            raise Refused("columns", must, f"{_spoken(columns)}{near}")
+        fitting = [t for t in fitting if where <= {axis.name for axis in t.axes}] or fitting
         return min(fitting, key=lambda each: each.counts.size)
 
     def estimate(
@@ -397,7 +404,8 @@ class Collector(Shown):
 
         Raises ``ValueError`` as long as no record with a value of these columns was counted.
         """
-        watched, counts = checks.flag("always_valid", always_valid), self.counts(*columns)
+        watched = checks.flag("always_valid", always_valid)
+        counts = self._smallest(columns, set(where) if isinstance(where, Mapping) else set())
         found = Release(counts, self._plan).estimate(
             *(columns or counts.columns), method=method, where=where, population=population,
             progress=progress, gap=gap, seconds=seconds,

@@ -388,3 +388,20 @@ def test_the_type_of_ids_makes_no_other_counts(tmp_path: Path) -> None:
         assert sv.Release(before.counts("sex"), now).estimate("sex").records == 3
     with pytest.raises(ValueError, match="`other` must be a collector of plan"):
         typed.collector().merge(sv.Plan([sex], name="other").collector())
+
+
+def test_a_condition_is_on_a_column_of_the_same_table() -> None:
+    sex = sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    town = sv.Categorical("town", [1, 2, 3], "randomized_response", keep=0.75)
+    collector = sv.Plan([sex, town]).collector("sex", "town", ("sex", "town"))
+    collector.update({"sex": ["F", "M", "M"] * 20, "town": [1, 2, 3, 3, 2, 1] * 10})
+    want = sv.Release(collector.counts("sex", "town"), sv.Plan([sex, town]))
+    found = collector.estimate("sex", where={"town": 3})
+    assert found.to_dict() == want.estimate("sex", where={"town": 3}).to_dict()
+    with pytest.raises(ValueError, match="`age`"):
+        collector.estimate("sex", where={"age": 3})
+    # A column that chooses the matrix is in the table of the column that it is for.
+    vote = PLAN.collector("vote", "sex")
+    vote.update(as_frame(reports(400)))
+    north = vote.estimate("vote", where={"region": "north"})
+    assert 0 < north.records < 400
