@@ -94,7 +94,18 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
     return _check_size("matrix", matrix, size)
 
 
-def _list_parameters(family: str, given: Given) -> tuple[str, ...]:
+def refuse_unknown(attribute: type, family: object, parameters: Given) -> None:
+    """Raise an error for a name that no family has, with the nearest one that the attribute has."""
+    for name in parameters:
+        if name not in Parameters.__annotations__:
+            options = [each for each in signature(attribute).parameters if each != "parameters"]
+            if isinstance(family, str):
+                _list_parameters(family, {name: None}, options)
+            got = f"a name it does not have{meant(name, [*options, *Parameters.__annotations__])}"
+            raise RefusedType(shown(name), f"be an option of {attribute.__name__}", got)
+
+
+def _list_parameters(family: str, given: Given, near: Iterable[str] = ()) -> tuple[str, ...]:
     """List the parameters of a family, none if it is unknown; an unknown parameter raises."""
     maker = getattr(bs, family, None)
     names = () if maker is None else tuple(signature(maker).parameters)
@@ -102,7 +113,9 @@ def _list_parameters(family: str, given: Given) -> tuple[str, ...]:
         if names and name not in names:
             takes = ", ".join(n for n in names if n != "size") or "none"
             must = f"be a parameter of {family} ({takes})"
-            raise RefusedType(shown(name), must, f"a name it does not have{meant(name, names)}")
+            raise RefusedType(
+                shown(name), must, f"a name it does not have{meant(name, [*names, *near])}"
+            )
     return names
 
 
@@ -355,6 +368,7 @@ class Categorical(Coded):
     ) -> None:
         name = named("column", column)
         with about([name]):
+            refuse_unknown(Categorical, family, parameters)
             held = check_fields(
                 (name,), (Labels.of("categories", categories),), family, parameters, matrix=matrix,
                 missing=missing, groups=groups, categories_from_data=categories_from_data,
@@ -415,6 +429,7 @@ class Joint(Coded):
             got = f"{len(listed)}, {len(set(listed))} of them different"
             raise Refused("columns", "be two or more different names", got)
         with about(listed):
+            refuse_unknown(Joint, family, parameters)
             lists = checks.items("categories", "be a list for each column", categories)
             if len(lists) != len(listed):
                 must = f"be a list for each of {len(listed)} columns"

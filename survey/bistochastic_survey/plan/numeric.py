@@ -33,6 +33,7 @@ from bistochastic_survey.plan.attributes import (
     named,
     refuse_at_once,
     refuse_padding,
+    refuse_unknown,
 )
 from bistochastic_survey.plan.labels import Labels
 from bistochastic_survey.release.columns import Missing, Places, WholeColumn, read_clipped
@@ -258,6 +259,7 @@ class Binned(Categorical):
     ) -> None:
         name = named("column", column)
         with about([name]):
+            refuse_unknown(Binned, family, parameters)
             bins = Bins.of(breaks, open)
             held = check_fields(
                 (name,), (Labels(bins.names, "text"),), family, parameters, matrix=matrix,
@@ -472,6 +474,7 @@ class Numeric(WholeColumn):
     ) -> None:
         name = named("column", column)
         with about([name]):
+            refuse_unknown(Numeric, family, parameters)
             if (family is None) == (matrix is None):
                 got = "none" if family is None else "both"
                 raise Refused("matrix", "be given by one of family and matrix", got)

@@ -159,7 +159,9 @@ class Options:
                 (layout if known else unknown).append(name)
         if unknown:
             listed = ", ".join(f"`{shown(name)}`" for name in unknown)
-            raise Refused(argument, "hold columns that the plan protects, keeps or drops", listed)
+            near = meant(unknown[0], {*protected, *plan.keep, *plan.drop} - set(names))
+            must = "hold columns that the plan protects, keeps or drops"
+            raise Refused(argument, must, f"{listed}{near}")
         if len(set(layout)) < len(layout):
             raise Refused("pseudonym", "be the name of a new column", "one that there is")
         return layout
