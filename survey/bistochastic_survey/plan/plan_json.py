@@ -266,6 +266,8 @@ def _stored(here: Here) -> Matrix:
     except OutOfMemoryError:
         raise
     except Refused as error:
+        if error.name.startswith("BISTOCHASTIC_"):
+            raise
         place = here.path if error.name == "text" else f"{here.path}.{error.name}"
         raise Here(None, place).refuse(error.must, error.got) from None
 
