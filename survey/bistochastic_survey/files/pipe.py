@@ -51,6 +51,9 @@ def protect_pipe(
     if options.shuffle:
         must = "be left out in a pipe, whose rows are never all there"
         raise Refused("shuffle", must, "it")
+    if form == "ndjson" and dialect not in (None, Dialect()):
+        must = "be csv with a separator, an encoding or a decimal mark of its own"
+        raise Refused("format", must, form)
     if plan._numeric:
         must = "not be numeric in a pipe, as numbers are permuted among all records"
         raise Refused("", must, "a numeric one: use files", column=plan._numeric[0].column)
