@@ -12,7 +12,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 
 import bistochastic as bs
 import bistochastic_survey as sv
@@ -31,6 +33,12 @@ def make_app(key: bs.KeySource, after: str) -> FastAPI:
     """Make one worker, which holds a responder."""
     responder = PLAN.responder(key=key, after=after)
     app = FastAPI()
+
+    @app.exception_handler(RequestValidationError)
+    def refuse(_request: Request, _error: RequestValidationError) -> JSONResponse:
+        # What FastAPI says by itself repeats the body, which holds true values.
+        must = "the body must map columns to values, or ids to such records; ids are not empty"
+        return JSONResponse({"detail": must}, 422)
 
     @app.post("/randomize/{id}")
     def one(id: str, record: dict[str, Any]) -> dict[str, Any]:

@@ -128,7 +128,7 @@ class Responder(Shown):
             if set(map(len, listed)) == {len(names)}:
                 columns = [list(map(itemgetter(name), listed)) for name in names]
         if not columns:
-            raise Refused("records", "map the same columns to values", "one that does not")
+            raise Refused("records", "map the same columns to values", _misfit(listed, names))
         found = self._drawn(Arrays(dict(zip(names, columns, strict=True))), ids, "records")
         # Much faster than a dict from a pair of each name and value.
         made: list[dict[str, Any]] = [{} for _ in listed]
@@ -241,6 +241,16 @@ def responder(
             if kinds is None and before is not None and not again:
                 kinds = frozenset((ID_TYPES[before],))
     return Responder(plan, key, kinds)
+
+
+def _misfit(records: list[Any], names: list[str]) -> str:
+    """Describe the first record that does not have the columns of the first one."""
+    for i, record in enumerate(records):
+        if not hasattr(record, "keys"):
+            return f"{type(record).__name__} in {row(i)}"
+        if odd := sorted(set(names).symmetric_difference(record), key=str):
+            return f"{'no ' * (odd[0] in names)}`{shown(odd[0])}` in {row(i)}"
+    return "no column"
 
 
 def _refuse_other_index(values: Any, ids: Any) -> None:

@@ -186,11 +186,14 @@ def test_what_is_wrong_with_many_records_is_said() -> None:
     responder = plan().responder(key=KEY, after="first")
     rows = records()
     short: list[Any] = [rows[0], {k: v for k, v in rows[1].items() if k != "wave"}]
-    with pytest.raises(ValueError, match="`records` must map the same columns to values"):
+    with pytest.raises(ValueError, match=r"the same columns to values; got no `wave` in row 1$"):
         responder.many(short, ids=[1, 2])
     renamed = {**{k: v for k, v in rows[1].items() if k != "wave"}, "more": 1}
-    with pytest.raises(ValueError, match="`records` must map the same columns to values"):
+    with pytest.raises(ValueError, match=r"the same columns to values; got `more` in row 1$"):
         responder.many([rows[0], renamed], ids=[1, 2])
+    some: Any = [rows[0], ["S3CRET"]]
+    with pytest.raises(ValueError, match=r"the same columns to values; got list in row 1$"):
+        responder.many(some, ids=[1, 2])
     every: list[Any] = [[1, 2], ["ab"], [[1]]]
     for wrong in every:
         with pytest.raises((TypeError, ValueError), match="`records` must map the same columns"):
