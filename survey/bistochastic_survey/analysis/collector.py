@@ -160,7 +160,7 @@ class Counts(Shown):
             must = "be a table if weights, strata or cluster are given"
             raise RefusedType("data", must, "Counts")
         plan, mine = question.plan, self._question.plan.digest
-        if not _counts_alike(plan, mine):
+        if mine not in plan_json.digests(plan):
             must = f"be those of plan `{shown(plan.name)}`, digest {plan.digest[:12]}"
             raise Refused("counts", must, f"digest {mine[:12]}")
         if not self.records:
@@ -332,7 +332,7 @@ class Collector(Shown):
         if not isinstance(other, Collector):
             raise RefusedType("other", "be a Collector", type(other).__name__)
         mine, theirs = self._plan.digest, other._plan.digest
-        if not _counts_alike(self._plan, theirs):
+        if theirs not in plan_json.digests(self._plan):
             raise Refused("other", f"be a collector of plan {mine[:12]}", f"plan {theirs[:12]}")
         if set(other._tables) != set(self._tables):
             must = f"have the tables {', '.join(map(_spoken, self._tables))}"
@@ -447,7 +447,7 @@ class Collector(Shown):
             must = f"be of format {FORMAT}, version {VERSION}"
             raise Refused("text", must, f"version {shown(here['version'].value)}")
         here.keys(("format", "version", "plan", "records", "tables"), ("mark",))
-        if not _counts_alike(plan, here["plan"].text()):
+        if here["plan"].text() not in plan_json.digests(plan):
             must = f"be a collector of plan {plan.digest[:12]}"
             raise Refused("text", must, f"plan {shown(here['plan'].text())[:12]}")
         tables = here["tables"].items()
@@ -499,11 +499,6 @@ class Collector(Shown):
             raise Refused("path", "be a file to read", got) from None
         with atomic.in_file(file):
             return cls.from_json(text, plan)
-
-
-def _counts_alike(plan: Plan, digest: str) -> bool:
-    """Whether a digest is that of the plan, which counts alike whatever type its ids have."""
-    return digest == plan.digest or digest in plan_json.digests(plan)
 
 
 def _check_mark(given: object, *, needed: bool = False) -> None:

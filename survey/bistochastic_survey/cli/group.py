@@ -107,12 +107,11 @@ class _Sentence(click.Group):
         except KeyboardInterrupt:
             raise Interrupted("interrupted") from None
         except (ValueError, TypeError, IndexError, FileExistsError, ImportError) as error:
-            about, first = "", error.__context__ or error
-            if isinstance(first, Refused) and first.name.startswith("BISTOCHASTIC_"):
-                # A setting of the machine, and no fault of the file or the column it stopped at.
-                raise click.ClickException(
-                    str(Refused(first.name, first.must, first.got))
-                ) from None
+            about = ""
+            for each in (error, error.__context__):
+                # A setting of the machine is no fault of the file or the column it stopped at.
+                if isinstance(each, Refused) and each.name.startswith("BISTOCHASTIC_"):
+                    error, each.column = each, ()
             if isinstance(error, Refused | RefusedType):
                 # A column may have the name of an argument.
                 about, error.column = prefix(error.column), ()

@@ -98,14 +98,14 @@ def refuse_unknown(attribute: type, family: object, parameters: Given) -> None:
     """Raise an error for a name that no family has, with the nearest one that the attribute has."""
     for name in parameters:
         if name not in Parameters.__annotations__:
-            options = [each for each in signature(attribute).parameters if each != "parameters"]
-            if isinstance(family, str):
-                _list_parameters(family, {name: None}, options)
+            options = list(signature(attribute).parameters)
+            if str(family) in FAMILIES:
+                _list_parameters(str(family), {name: None}, options)
             got = f"a name it does not have{meant(name, [*options, *Parameters.__annotations__])}"
             raise RefusedType(shown(name), f"be an option of {attribute.__name__}", got)
 
 
-def _list_parameters(family: str, given: Given, near: Iterable[str] = ()) -> tuple[str, ...]:
+def _list_parameters(family: str, given: Given, near: Sequence[str] = ()) -> tuple[str, ...]:
     """List the parameters of a family, none if it is unknown; an unknown parameter raises."""
     maker = getattr(bs, family, None)
     names = () if maker is None else tuple(signature(maker).parameters)
@@ -113,9 +113,8 @@ def _list_parameters(family: str, given: Given, near: Iterable[str] = ()) -> tup
         if names and name not in names:
             takes = ", ".join(n for n in names if n != "size") or "none"
             must = f"be a parameter of {family} ({takes})"
-            raise RefusedType(
-                shown(name), must, f"a name it does not have{meant(name, [*names, *near])}"
-            )
+            got = f"a name it does not have{meant(name, [*names, *near])}"
+            raise RefusedType(shown(name), must, got)
     return names
 
 

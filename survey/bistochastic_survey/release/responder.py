@@ -248,7 +248,7 @@ def _misfit(records: list[Any], names: list[str]) -> str:
     for i, record in enumerate(records):
         if not hasattr(record, "keys"):
             return f"{type(record).__name__} in {row(i)}"
-        if odd := sorted(set(names).symmetric_difference(record), key=str):
+        if odd := sorted(set(names).symmetric_difference(record.keys()), key=str):
             return f"{'no ' * (odd[0] in names)}`{shown(odd[0])}` in {row(i)}"
     return "no column"
 
@@ -257,9 +257,8 @@ def _refuse_other_index(values: Any, ids: Any) -> None:
     """Raise an error for values and ids of pandas that only look as if they were row by row."""
     indices = [x.index for x in (values, ids) if library(x) == "pandas"]
     if len(indices) == 2 and len(values) == len(ids) and not indices[0].equals(indices[1]):
-        must = "have the index of the values, which they are paired with row by row"
-        got = "an index that differs: ids.to_numpy() pairs them by position"
-        raise Refused("ids", must, got)
+        got = "one that differs: ids.to_numpy() pairs them by position"
+        raise Refused("ids", "have the index of the values", got)
 
 
 class _Quick:

@@ -111,9 +111,9 @@ def test_a_service_randomizes_by_the_ids_of_its_requests(
             assert "secret" not in refused.text
         assert one.post("/randomize", json={"": people["person 1"]}).status_code == 422
         # An empty id in the path is the address of many; FastAPI itself would repeat the body.
-        for path in ("/randomize/", "/randomize", "/randomize/ann"):
+        for route in ("/randomize/", "/randomize", "/randomize/ann"):
             for body in ('{"smokes": "my secret", "age": "65+"}', '["my secret"]', "my secret"):
-                refused = one.post(path, content=body)
+                refused = one.post(route, content=body)
                 assert refused.status_code == 422
                 assert "secret" not in refused.text
     with pytest.raises(ValueError, match="must be the digest of this plan"):
