@@ -16,6 +16,7 @@ class Survey:
         self._frame = frame
 
     def protect(self, plan: sv.Plan, *, key: bs.KeySource, ids: str) -> pd.DataFrame:
-        """Return the protected frame; the column of ids is left out."""
+        """Return the protected frame; the column of ids is left out, and rows are numbered anew."""
+        frame = self._frame.reset_index(drop=True)
         responder = plan.responder(key=key, after="first")
-        return responder.columns(self._frame.drop(columns=[ids]), ids=self._frame[ids])
+        return responder.columns(frame.drop(columns=[ids]), ids=frame[ids])

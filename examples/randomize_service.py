@@ -2,8 +2,9 @@
 
 It sees true values, and whoever asks stores reported ones. The id comes with the request, the path
 of the key from the environment. The same person with the same value always gets the same answer,
-from any worker and after any restart. ``AFTER`` holds the digest that ``/health`` stated before: a
-service whose plan would give people new noise does not start.
+from any worker and after any restart. ``AFTER`` and ``FINGERPRINT`` hold the digest and the
+fingerprint that ``/health`` stated before: a service whose plan or key would give people new noise
+does not start.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 
 import bistochastic as bs
 import bistochastic_survey as sv
@@ -30,6 +33,12 @@ def make_app(key: bs.KeySource, after: str) -> FastAPI:
     """Make one worker, which holds a responder."""
     responder = PLAN.responder(key=key, after=after)
     app = FastAPI()
+
+    @app.exception_handler(RequestValidationError)
+    def refuse(_request: Request, _error: RequestValidationError) -> JSONResponse:
+        # What FastAPI says by itself repeats the body, which holds true values.
+        must = "the body must map columns to values, or ids to such records; ids are not empty"
+        return JSONResponse({"detail": must}, 422)
 
     @app.post("/randomize/{id}")
     def one(id: str, record: dict[str, Any]) -> dict[str, Any]:
@@ -58,4 +67,6 @@ def make_app(key: bs.KeySource, after: str) -> FastAPI:
 
 
 if "KEY_FILE" in os.environ:
-    app = make_app(bs.KeySource.env("KEY_FILE"), os.environ.get("AFTER", "first"))
+    key = bs.KeySource.env("KEY_FILE", fingerprint=os.environ.get("FINGERPRINT"))
+    key.read()
+    app = make_app(key, os.environ.get("AFTER", "first"))

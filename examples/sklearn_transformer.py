@@ -21,6 +21,7 @@ class Protect(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused-ign
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: N803
-        """Protect a DataFrame; the column of ids is left out."""
+        """Protect a DataFrame; the column of ids is left out, and rows are numbered anew."""
+        X = X.reset_index(drop=True)  # noqa: N806
         responder = self.plan.responder(key=self.key, after="first")
         return responder.columns(X.drop(columns=[self.id_column]), ids=X[self.id_column])

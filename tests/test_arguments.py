@@ -358,7 +358,7 @@ JSON = '{"format": "bistochastic.matrix", "version": 1, "family": %s}'
     ("call", "near"),
     [
         (lambda: bs.build("gemetric", size=3), "geometric"),
-        (lambda: bs.build("geometric", size=3, epsilonn=1), "epsilon"),
+        (lambda: loose.build("geometric", size=3, epsilonn=1), "epsilon"),
         (lambda: loose.randomized_response(3, keeep=0.5), "keep"),
         (lambda: bs.tradeoff(3, families=["geometrik"]), "geometric"),
         (lambda: bs.strongest(3, records=9000, tolerance=0.1, family="geometrik"), "geometric"),

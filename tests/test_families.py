@@ -35,7 +35,7 @@ def test_a_name_that_is_not_known_is_named_with_those_that_are(name: str) -> Non
     # Whatever else is missing or wrong.
     for others in ({}, {"size": -1}, {"beta": 0.5}):
         with pytest.raises(TypeError) as found:
-            bs.build(name, eps=1, **others)
+            bs.build(name, eps=1, **others)  # type: ignore[call-arg]
         unknown = re.fullmatch(
             r"`(\w+)` must be a parameter of (\w+) \((.*)\); got a name it does not have.*",
             str(found.value),

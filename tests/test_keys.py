@@ -229,13 +229,20 @@ def test_a_variable_holds_digits_or_a_path_that_may_be_relative(
     key = bs.Key.from_bytes(COUNTING)
     key.to_file(tmp_path / "own.key")
     monkeypatch.chdir(tmp_path)
-    for value in (COUNTING.hex(), COUNTING.hex().upper(), "own.key", str(tmp_path / "own.key")):
+    # What a file of a key holds, digits and a newline, is what a secret made of it holds.
+    text = (tmp_path / "own.key").read_text()
+    for value in (text, text.strip().upper(), "own.key", f"{tmp_path / 'own.key'}\n"):
         monkeypatch.setenv("OWN_KEY", value)
         assert bs.KeySource.env("OWN_KEY").read() == key
     assert bs.KeySource.file("own.key").place == str(tmp_path / "own.key")
     monkeypatch.setenv("OWN_KEY", "other.key")
-    with pytest.raises(FileNotFoundError, match=f"holds, looked for from {tmp_path}$"):
+    must = "`key` must be in the variable OWN_KEY, as 64 hexadecimal digits or a path; got"
+    with pytest.raises(FileNotFoundError, match=f"{must} the path of no file.* from {tmp_path}$"):
         bs.KeySource.env("OWN_KEY")
+    for wrong in (text[:63], text.strip() + "00", ""):
+        monkeypatch.setenv("OWN_KEY", wrong)
+        with pytest.raises(FileNotFoundError, match=f"{must} {len(wrong)} hexadecimal digits$"):
+            bs.KeySource.env("OWN_KEY")
     monkeypatch.delenv("OWN_KEY")
     with pytest.raises(ValueError, match="64 hexadecimal digits or a path; got no such variable"):
         bs.KeySource.env("OWN_KEY")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import pickle
 import runpy
@@ -119,8 +120,8 @@ def test_registry_functions_and_cases_agree() -> None:
     functions = {
         name
         for name, f in vars(families).items()
-        if callable(f)
-        and getattr(f, "__module__", "") == families.__name__
+        if inspect.isfunction(f)
+        and f.__module__ == families.__name__
         and not name.startswith("_")
         and name != "build"
     }

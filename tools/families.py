@@ -136,6 +136,29 @@ def literal(text: str) -> str:
     return _names(text, "Family = Literal[", _core.families())
 
 
+def parameters(text: str) -> str:
+    """``Parameters``, for type checkers: what any function takes by a name."""
+    found: dict[str, set[str]] = {}
+    for function in functions().values():
+        for name, given in inspect.signature(function).parameters.items():
+            if given.kind is not given.VAR_POSITIONAL:
+                found.setdefault(name, set()).update(given.annotation.split(" | "))
+    pairs = [
+        f'"{name}": "{" | ".join(sorted(kinds - {"None"}))}",'
+        for name, kinds in sorted(found.items())
+    ]
+    # A pair stays on one line.
+    wrapped = textwrap.wrap(" ".join(pair.replace(" ", "\0") for pair in pairs), 96)
+    start = text.index("\n", text.index("Parameters = TypedDict(")) + 1
+    lines = "".join(f"    {line}\n" for line in wrapped).replace("\0", " ")
+    return text[:start] + lines + text[text.index("}, total=False)") :]
+
+
+def typed(text: str) -> str:
+    """Both names for type checkers."""
+    return parameters(literal(text))
+
+
 def exports(text: str) -> str:
     """What the package imports and lists."""
     head = "from bistochastic.families import (\n"
@@ -148,7 +171,7 @@ def exports(text: str) -> str:
 
 FILES: dict[Path, Callable[[str], str]] = {
     PACKAGE / "schemas/matrix.json": schema,
-    PACKAGE / "families.py": literal,
+    PACKAGE / "families.py": typed,
     PACKAGE / "__init__.py": exports,
     DOCS / "reference/families.md": page,
     DOCS / "reference/api/library.rst": api,

@@ -312,6 +312,11 @@ function identify(id) {
  * @returns {Object} column -> reported value
  */
 export function respond(plan, key, record, id, { after, redraw = false } = {}) {
+  if (record === null || typeof record !== "object") {
+    // What `in` says of anything else quotes it.
+    const got = typeof record === "string" ? "a string: JSON.parse it" : record === null ? "null" : typeof record;
+    fail(`\`record\` must be an object; got ${got}`, TypeError);
+  }
   const { digest: own, type, keep, drop, attributes } = prepare(plan);
   if (!(key instanceof Uint8Array) || key.length !== 32) fail(`\`key\` must be a Uint8Array of 32 bytes; got ${key?.length ?? typeof key}`);
   if (after !== undefined && after !== own && !redraw) fail("`plan` must be the plan of `after`; got another digest");

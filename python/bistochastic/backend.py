@@ -28,6 +28,7 @@ from bistochastic import _core, arguments
 from bistochastic._core import Key
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.families import Family
+from bistochastic.families import Parameters as Parameters
 from bistochastic.formatting import about, prefix
 from bistochastic.keys import read_key
 from bistochastic.matrix import Matrix
@@ -44,7 +45,8 @@ class Ids:
     """Ids of records: integers, strings or bytes, one per record.
 
     ``values`` is a list, a tuple or an array. Integers stay in their array, strings and bytes are
-    read once. The text ``"7"``, the bytes ``b"7"`` and the integer 7 are three people.
+    read once. The text ``"7"``, the bytes ``b"7"`` and the integer 7 are three people. An empty id
+    is drawn like any other: a tool refuses one, which is nobody's, by :attr:`first_empty`.
 
     >>> ids = bs.backend.Ids(["ann", "bob", "eve"])
     >>> ids, ids.take([2, 0]).tolist()
@@ -328,7 +330,8 @@ def respond(
 ) -> int:
     """Draw one reported code, as :func:`draw` by :class:`Ids` does.
 
-    ``names`` and ``matrix`` are the column's, ``plan``, ``key`` and ``id`` those of the draw.
+    ``names`` and ``matrix`` are the column's, ``plan``, ``key`` and ``id`` those of the draw. An
+    empty ``id`` is drawn, as by :class:`Ids`.
 
     >>> key, m = bs.Key.insecure(1), bs.randomized_response(4, beta=0.6)
     >>> column = bs.backend.Column("age", [3], m)

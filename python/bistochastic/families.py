@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Literal, ParamSpec, get_args, overload
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 
@@ -78,7 +78,18 @@ Family = Literal[
 """The names of all families, for annotations; ``typing.get_args`` lists them."""
 
 
-def build(family: str, /, **parameters: object) -> Matrix:
+Parameters = TypedDict("Parameters", {  # noqa: UP013 - a line for each would be a page
+    "alphas": "Number | Vector", "array": "Table", "beta": "Number", "cost": "Table",
+    "counts": "Table | Vector", "epsilon": "Number", "first_row": "Vector", "i": "int", "j": "int",
+    "k": "int", "keep": "Number", "kernel": "Vector", "matrices": "Sequence[Matrix]",
+    "modulus": "int", "residues": "Vector", "set": "_Set", "share": "Number", "size": "int",
+    "sizes": "Sequence[int] | np.ndarray", "targets": "Sequence[int] | np.ndarray",
+    "temperature": "Number", "total": "int", "weights": "Vector",
+}, total=False)  # fmt: skip
+"""What families may take by name, for annotations."""
+
+
+def build(family: str, /, **parameters: Unpack[Parameters]) -> Matrix:
     """Build a matrix from the name of its family: ``bs.build(m.family, **m.parameters) == m``.
 
     Numbers are integers, fractions or floats. Vectors and tables are lists, arrays, or whatever
@@ -96,7 +107,7 @@ def build(family: str, /, **parameters: object) -> Matrix:
     _refuse_unknown(arguments.one_of("family", family, get_args(Family)), parameters)
     if family == "difference_set" and "counts" not in parameters:
         return difference_set(**parameters)  # type: ignore[call-overload,no-any-return]
-    return _core.build(family, parameters)
+    return _core.build(family, dict(parameters))
 
 
 @_family

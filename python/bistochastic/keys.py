@@ -59,8 +59,9 @@ class KeySource(Shown):
     def env(cls, name: str, *, fingerprint: str | None = None) -> Self:
         """Read the key from the environment variable ``name``: its hexadecimal digits, or a path.
 
-        A path keeps the key out of the environment, which other programs may see or log. For
-        ``fingerprint`` see :meth:`file`.
+        A path keeps the key out of the environment, which other programs may see or log. A relative
+        path is looked for at each read, from where the process then is. For ``fingerprint`` see
+        :meth:`file`.
         """
         return cls._of("env", _checked("name", name), fingerprint)
 
@@ -166,18 +167,23 @@ def _found(kind: str, place: str) -> _core.Key:
         return key
     if kind == "env":
         held = os.environ.get(place)
+        must = f"be in the variable {shown(place)}, as 64 hexadecimal digits or a path"
         if held is None:
-            must = f"be in the variable {shown(place)}, as 64 hexadecimal digits or a path"
             raise Refused("key", must, "no such variable in this process")
+        # A file of a key ends with a newline, and whoever copies it into a secret keeps that.
+        held = held.strip()
         if len(held) == 64 and set(held) <= set(hexdigits):
             return _core.Key.from_bytes(bytes.fromhex(held))
-        # A variable may hold a mistyped key, so no message repeats its value.
-        from_here = "" if Path(held).is_absolute() else f", looked for from {shown(Path.cwd())}"
-        place, named = held, f"the path that the variable holds{from_here}"
-    else:
-        named = shown(place)
-    if not os.path.isfile(place):  # noqa: PTH113 - False if the name is too long
-        raise FileNotFoundError(f"`key` must be a file on every machine; got none at {named}")
+        if not os.path.isfile(held):  # noqa: PTH113 - False if the name is too long
+            # A variable may hold a mistyped key, so no message repeats its value.
+            from_here = "" if Path(held).is_absolute() else f", looked for from {shown(Path.cwd())}"
+            got = f"{len(held)} hexadecimal digits"
+            got = got if set(held) <= set(hexdigits) else f"the path of no file{from_here}"
+            raise FileNotFoundError(f"`key` must {must}; got {got}")
+        place = held
+    if not os.path.isfile(place):  # noqa: PTH113
+        got = f"none at {shown(place)}"
+        raise FileNotFoundError(f"`key` must be a file on every machine; got {got}")
     return _core.Key.from_file(place)
 
 

@@ -147,6 +147,8 @@ def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
     except OutOfMemoryError:
         raise
     except (ValueError, TypeError) as error:
+        if str(getattr(error, "name", "")).startswith("BISTOCHASTIC_"):
+            raise
         if isinstance(error, Refused | RefusedType) and error.name in kinds:
             # About a parameter: say where that is.
             raise inner.below(error.name, None).refuse(error.must, error.got) from None

@@ -30,6 +30,17 @@ def columns(rows: slice = slice(None)) -> list[backend.Column]:
     return [backend.Column(name, CODES[name][rows], laws[name]) for name in laws]
 
 
+def test_an_empty_id_is_drawn_here_and_refused_by_tools() -> None:
+    empty = backend.Ids(["ann", ""])
+    drawn = backend.draw([backend.Column("age", [3, 3], AGE)], KEY, plan="survey", address=empty)
+    assert backend.respond(["age"], AGE, 3, KEY, "survey", "") == drawn[0][1]
+    assert AGE.respond(3, key=KEY, stream="a", id="") in range(5)
+    assert len(backend.pseudonyms(empty, KEY, plan="survey")) == 2
+    assert empty.first_empty == 1
+    with pytest.raises(ValueError, match="`id` must not be empty"):
+        PLAN.responder(key=KEY, after="first").one({"sex": 0, "age": 3}, id="")
+
+
 def test_blocks_are_drawn_as_a_plan_draws_them_in_one_piece_or_several() -> None:
     data = PLAN.protect({**CODES, "id": np.arange(N)}, key=KEY, release_name="a").data
     names = {"plan": "survey", "release": "a"}

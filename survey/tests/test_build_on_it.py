@@ -104,7 +104,7 @@ def test_a_transformer_of_scikit_learn(source: bs.KeySource) -> None:
     pytest.importorskip("sklearn")
     from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GridSearchCV
+    from sklearn.model_selection import GridSearchCV, ShuffleSplit, train_test_split
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
@@ -119,8 +119,11 @@ def test_a_transformer_of_scikit_learn(source: bs.KeySource) -> None:
     assert fold.to_dict("list") == want[frame["x"] > 2].to_dict("list")
     # What leaves has row numbers of its own: those of a fold would say who is in it.
     assert fold.index.tolist() == list(range(len(some)))
+    # Rows in any order, as most ways to split give them.
+    mixed, _rest = train_test_split(frame, random_state=0)
+    assert protect.transform(mixed).to_dict("list") == want.loc[mixed.index].to_dict("list")
     model = make_pipeline(protect, OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
-    search = GridSearchCV(model, {"logisticregression__C": [0.1, 1]}, cv=3, n_jobs=2)
+    search = GridSearchCV(model, {"logisticregression__C": [0.1, 1]}, cv=ShuffleSplit(3), n_jobs=2)
     assert 0 <= search.fit(frame, np.arange(N) % 2).best_score_ <= 1
 
 
@@ -154,7 +157,43 @@ def test_an_accessor_of_pandas(source: bs.KeySource, monkeypatch: pytest.MonkeyP
     import_module("pandas_accessor")
     frame: Any = pd.DataFrame(people())
     found = frame.survey.protect(plan(), key=source, ids="person")
-    assert found.to_dict("list") == {n: released(source)[n] for n in ("sex", "town", "x")}
+    want = pd.DataFrame(released(source))[["sex", "town", "x"]]
+    assert found.to_dict("list") == want.to_dict("list")
+    mixed = frame.sort_values("x", kind="stable")
+    found = mixed.survey.protect(plan(), key=source, ids="person")
+    assert found.to_dict("list") == want.loc[mixed.index].to_dict("list")
+    assert found.index.tolist() == list(range(N))
+    # A frame that leaves as it is may not say in which order its rows were.
+    with pytest.raises(ValueError, match="`frame` must have the plain index"):
+        plan().protect(mixed, key=source.read(), ids=sv.Wave("person", after="first"))
+
+
+@pytest.mark.parametrize(
+    "index", [[9, 4, 7], ["b", "a", "c"], [1, 1, 1], [(1, "a"), (0, "b"), (2, "")]]
+)
+def test_a_column_keeps_the_index_of_the_caller(source: bs.KeySource, index: list[Any]) -> None:
+    function = plan().column("sex").function(key=source)
+    rows: Any = pd.MultiIndex.from_tuples(index) if isinstance(index[0], tuple) else index
+    values = pd.Series(["F", "M", "M"], index=pd.Index(rows, name="row"), name="mine")
+    ids = pd.Series([7, 8, 9], index=values.index)
+    want = function(["F", "M", "M"], [7, 8, 9])
+    for given in (ids, ids.tolist(), ids.to_numpy()):
+        found = function(values, given)
+        assert (found.tolist(), found.name) == (want, "mine")
+        assert found.index.equals(values.index)
+
+
+def test_values_and_ids_of_other_rows_are_refused(source: bs.KeySource) -> None:
+    values, ids = pd.Series(["F", "M", "M"]), pd.Series([7, 8, 9])
+    function = plan().column("sex").function(key=source)
+    responder = plan().responder(key=source, after="first")
+    frame = pd.DataFrame({"sex": values, "town": [1, 2, 3], "x": [0.0] * 3})
+    assert responder.columns(frame, ids=ids)["sex"].tolist() == function(values, ids).tolist()
+    for other in (ids.sort_values(ascending=False), ids.set_axis(["a", "b", "c"])):
+        with pytest.raises(ValueError, match="`ids` must have the index of the values"):
+            function(values, other)
+        with pytest.raises(ValueError, match="`ids` must have the index of the values"):
+            responder.columns(frame, ids=other)
 
 
 def test_a_column_continues_a_wave_and_refuses_new_noise(source: bs.KeySource) -> None:
@@ -168,6 +207,6 @@ def test_a_column_continues_a_wave_and_refuses_new_noise(source: bs.KeySource) -
         assert found == before.data["sex"]
     other = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")], name=plan().name).column("sex")
     for after in (plan().digest, before.certificate):
-        with pytest.raises(ValueError, match="re-randomizes, which spends epsilon again"):
+        with pytest.raises(ValueError, match=r"`after` must .*redraw=True"):
             other.function(key=source, after=after)
         other.function(key=source, after=after, redraw=True)

@@ -107,6 +107,23 @@ console.log(JSON.stringify(all.map(({{ plan }}) => digestOf(plan))));"""
 
 
 @needs_node
+def test_a_record_that_is_no_object_is_refused_without_its_values(tmp_path: Path) -> None:
+    script = f"""import {{ respond }} from "./bistochastic.js";
+import {{ readFileSync }} from "node:fs";
+const {{ plans }} = JSON.parse(readFileSync({json.dumps(str(VECTORS))}));
+const {{ plan }} = plans[0];
+const said = (record) => {{
+  try {{ return respond(plan, new Uint8Array(32), record, 1); }}
+  catch (error) {{ return error.message; }}
+}};
+const given = [JSON.stringify({{ sex: "S3CRET" }}), "S3CRET", null, undefined, 731, () => "S3CRET"];
+console.log(JSON.stringify(given.map(said)));"""
+    must = "`record` must be an object; got "
+    kinds = ["a string: JSON.parse it"] * 2 + ["null", "undefined", "number", "function"]
+    assert json.loads(run(copy(tmp_path), script)) == [must + kind for kind in kinds]
+
+
+@needs_node
 def test_a_snapshot_of_the_heap_does_not_hold_the_key(tmp_path: Path) -> None:
     script = f"""import {{ respond }} from "./bistochastic.js";
 import {{ readFileSync }} from "node:fs";

@@ -62,7 +62,8 @@ def used(text: str) -> set[str]:
 
 
 def public() -> set[str]:
-    found = set(bs.__all__) | {"__version__"}
+    # Beside what is listed, a type that nobody makes or calls.
+    found = set(bs.__all__) | {"__version__", "backend.Parameters"}
     for module in MODULES:
         held = importlib.import_module(f"bistochastic.{module}")
         found |= {f"{module}.{name}" for name in held.__all__}

@@ -119,7 +119,8 @@ impl Matrix {
     ///
     /// With a key, ``stream`` and ``id`` it is the report of ``randomize([code], ids=[id])``: asked again, the same
     /// person gives the same report. Without a key it is a fresh draw. Its random words come from a buffer that
-    /// threads can share safely, that a forked child does not inherit, and that erases what was used.
+    /// threads can share safely, that a forked child does not inherit, and that erases what was used. An empty ``id`` is
+    /// drawn like any other, and tools refuse it.
     ///
     /// >>> m = bs.randomized_response(4, beta=0.6)
     /// >>> m.respond(2) in range(4)

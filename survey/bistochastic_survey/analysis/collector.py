@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -29,6 +29,7 @@ from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.request import Question, ask, digits, reports_of
 from bistochastic_survey.files import atomic
 from bistochastic_survey.json_fields import Here, parsed
+from bistochastic_survey.plan import plan_json
 from bistochastic_survey.plan.attributes import named
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import Progress
@@ -152,7 +153,7 @@ class Counts(Shown):
             must = "be a table if weights, strata or cluster are given"
             raise RefusedType("data", must, "Counts")
         plan, mine = question.plan, self._question.plan.digest
-        if mine != plan.digest:
+        if mine not in plan_json.digests(plan):
             must = f"be those of plan `{shown(plan.name)}`, digest {plan.digest[:12]}"
             raise Refused("counts", must, f"digest {mine[:12]}")
         if not self.records:
@@ -323,7 +324,7 @@ class Collector(Shown):
         """Add the counts of another collector of the same plan and tables; the mark stays."""
         checks.of_type("other", "be a Collector", other, Collector)
         mine, theirs = self._plan.digest, other._plan.digest
-        if mine != theirs:
+        if theirs not in plan_json.digests(self._plan):
             raise Refused("other", f"be a collector of plan {mine[:12]}", f"plan {theirs[:12]}")
         if set(other._tables) != set(self._tables):
             must = f"have the tables {', '.join(map(_spoken, self._tables))}"
@@ -363,11 +364,18 @@ class Collector(Shown):
 
         ``Release(collector.counts("a", "b"), plan)`` has all analyses of them.
         """
+        return self._smallest(columns, set())
+
+    def _smallest(self, columns: Sequence[str], where: Set[str]) -> Counts:
+        """Find the smallest table with these columns, and if there is one, those of ``where``."""
         asked = {named("columns", name) for name in columns}
         fitting = [each for each in self._snapshot()[1].values() if asked <= set(each.columns)]
         if not fitting:
             must = f"be in one table of {', '.join(map(_spoken, self._tables))}"
-            raise Refused("columns", must, _spoken(columns))
+            known = {name for table in self._tables for name in table}
+            near = next((meant(name, known) for name in columns if name not in known), "")
+            raise Refused("columns", must, f"{_spoken(columns)}{near}")
+        fitting = [t for t in fitting if where <= {axis.name for axis in t.axes}] or fitting
         return min(fitting, key=lambda each: each.counts.size)
 
     def estimate(
@@ -388,7 +396,8 @@ class Collector(Shown):
 
         Raises ``ValueError`` as long as no record with a value of these columns was counted.
         """
-        watched, counts = checks.flag("always_valid", always_valid), self.counts(*columns)
+        watched = checks.flag("always_valid", always_valid)
+        counts = self._smallest(columns, set(where) if isinstance(where, Mapping) else set())
         found = Release(counts, self._plan).estimate(
             *(columns or counts.columns), method=method, where=where, population=population,
             progress=progress, gap=gap, seconds=seconds,
@@ -430,7 +439,7 @@ class Collector(Shown):
             must = f"be of format {FORMAT}, version {VERSION}"
             raise Refused("text", must, f"version {shown(here['version'].value)}")
         here.keys(("format", "version", "plan", "records", "tables"), ("mark",))
-        if here["plan"].text() != plan.digest:
+        if here["plan"].text() not in plan_json.digests(plan):
             must = f"be a collector of plan {plan.digest[:12]}"
             raise Refused("text", must, f"plan {shown(here['plan'].text())[:12]}")
         tables = here["tables"].items()

@@ -122,6 +122,10 @@ class _Sentence(click.Group):
         except KeyboardInterrupt:
             raise Interrupted("interrupted") from None
         except (ValueError, TypeError, IndexError, FileExistsError, ImportError) as error:
+            for each in (error, error.__context__):
+                # A setting of the machine is no fault of the file or the column it stopped at.
+                if isinstance(each, Refused) and each.name.startswith("BISTOCHASTIC_"):
+                    error, each.column = each, ()
             params = getattr(self.commands.get(ctx.invoked_subcommand or ""), "params", ())
             if isinstance(error, Refused | RefusedType):
                 raise click.ClickException(_as_typed(error, params)) from error

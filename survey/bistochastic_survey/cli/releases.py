@@ -253,6 +253,8 @@ def protect(
     is_pipe = _PIPE in (source, *outs)
     if is_pipe and (source, *outs) != (_PIPE, _PIPE):
         raise Refused("out", "be - if `in` is, and only then", "only one of them")
+    if is_pipe and None in (sys.stdin, sys.stdout):
+        raise Refused("out", "be - with both standard streams open", "a closed one")
     if is_pipe and certificate is None:
         raise Refused("certificate", "be given with -", "none")
     if format is not None and not is_pipe:

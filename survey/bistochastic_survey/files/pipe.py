@@ -48,6 +48,9 @@ def protect_pipe(
     """Protect rows as they come. The certificate has the SHA-256 of what was written, as ``-``."""
     if options.shuffle:
         raise Refused("shuffle", "be left out in a pipe, whose rows are never all there", "it")
+    if form == "ndjson" and dialect not in (None, Dialect()):
+        must = "be csv with a separator, an encoding or a decimal mark of its own"
+        raise Refused("format", must, form)
     if plan._numeric:
         must = "not be numeric in a pipe, as numbers are permuted among all records"
         raise Refused("", must, "a numeric one: use files", column=plan._numeric[0].column)

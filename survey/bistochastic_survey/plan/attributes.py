@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import bistochastic as bs
 from bistochastic import Matrix, backend, build, structure
@@ -30,6 +30,14 @@ Names = tuple[str, ...]
 
 MISSING = ("raise", "keep", "category")
 FAMILIES: tuple[str, ...] = get_args(backend.Family)
+
+
+class Parameters(backend.Parameters, total=False):
+    """What an attribute takes by name: the parameters of families, and two ways to request one."""
+
+    truthfulness: float
+    suspicion: tuple[float, float]
+
 
 # The codes of a joint attribute are drawn by the core, which counts them below this.
 _CELLS = 2**53
@@ -68,7 +76,7 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
     if family not in FAMILIES:
         got = f"{shown(family)}{meant(family, FAMILIES)}"
         raise Refused("family", f"be one of {', '.join(FAMILIES)}", got)
-    given = dict(parameters)
+    given: dict[str, Any] = dict(parameters)
     if "suspicion" in given:
         if "epsilon" in given:
             raise RefusedType("suspicion", "be given without epsilon", "both")
@@ -84,7 +92,18 @@ def make(family: str, size: int, parameters: Given) -> Matrix:
     return _check_size("matrix", matrix, size)
 
 
-def _list_parameters(family: str, given: Given) -> tuple[str, ...]:
+def refuse_unknown(attribute: type, family: object, parameters: Given) -> None:
+    """Raise an error for a name that no family has, with the nearest one that the attribute has."""
+    for name in parameters:
+        if name not in Parameters.__annotations__:
+            options = list(signature(attribute).parameters)
+            if str(family) in FAMILIES:
+                _list_parameters(str(family), {name: None}, options)
+            got = f"a name it does not have{meant(name, [*options, *Parameters.__annotations__])}"
+            raise RefusedType(shown(name), f"be an option of {attribute.__name__}", got)
+
+
+def _list_parameters(family: str, given: Given, near: Sequence[str] = ()) -> tuple[str, ...]:
     """List the parameters of a family, none if it is unknown; an unknown parameter raises."""
     maker = getattr(bs, family, None)
     names = () if maker is None else tuple(signature(maker).parameters)
@@ -92,7 +111,8 @@ def _list_parameters(family: str, given: Given) -> tuple[str, ...]:
         if names and name not in names:
             takes = ", ".join(n for n in names if n != "size") or "none"
             must = f"be a parameter of {family} ({takes})"
-            raise RefusedType(shown(name), must, f"a name it does not have{meant(name, names)}")
+            got = f"a name it does not have{meant(name, [*names, *near])}"
+            raise RefusedType(shown(name), must, got)
     return names
 
 
@@ -335,10 +355,11 @@ class Categorical(Coded):
         categories_from_data: bool = False,
         unit: str | None = None,
         recode: Mapping[Label, Label | None] | None = None,
-        **parameters: Any,
+        **parameters: Unpack[Parameters],
     ) -> None:
         name = named("column", column)
         with about([name]):
+            refuse_unknown(Categorical, family, parameters)
             held = check_fields(
                 (name,), (Labels.of("categories", categories),), family, parameters, matrix=matrix,
                 missing=missing, groups=groups, categories_from_data=categories_from_data,
@@ -392,13 +413,14 @@ class Joint(Coded):
         categories_from_data: bool = False,
         unit: str | None = None,
         recode: Mapping[str, Mapping[Label, Label | None]] | None = None,
-        **parameters: Any,
+        **parameters: Unpack[Parameters],
     ) -> None:
         listed = names("columns", columns, "be a list of two or more names", ordered=True)
         if len(listed) < 2 or len(set(listed)) < len(listed):
             got = f"{len(listed)}, {len(set(listed))} of them different"
             raise Refused("columns", "be two or more different names", got)
         with about(listed):
+            refuse_unknown(Joint, family, parameters)
             lists = checks.items("categories", "be a list for each column", categories)
             if len(lists) != len(listed):
                 must = f"be a list for each of {len(listed)} columns"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from bistochastic.measures import Displacement
 from bistochastic_survey import checks
 from bistochastic_survey.cached import cached
 from bistochastic_survey.plan import attributes
-from bistochastic_survey.plan.attributes import Categorical, Joint
+from bistochastic_survey.plan.attributes import Categorical, Joint, Parameters
 from bistochastic_survey.plan.labels import Labels
 from bistochastic_survey.release.columns import (
     Missing,
@@ -253,10 +253,11 @@ class Binned(Categorical):
         missing: Missing = "raise",
         groups: object = None,
         unit: str | None = None,
-        **parameters: Any,
+        **parameters: Unpack[Parameters],
     ) -> None:
         name = attributes.named("column", column)
         with about([name]):
+            attributes.refuse_unknown(Binned, family, parameters)
             bins = Bins.of(breaks, open)
             held = attributes.check_fields(
                 (name,), (Labels(bins.names, "text"),), family, parameters, matrix=matrix,
@@ -479,10 +480,11 @@ class Numeric(Shown):
         missing: Literal["raise", "keep"] = "raise",
         bottom: float | None = None,
         top: float | None = None,
-        **parameters: Any,
+        **parameters: Unpack[Parameters],
     ) -> None:
         name = attributes.named("column", column)
         with about([name]):
+            attributes.refuse_unknown(Numeric, family, parameters)
             if (family is None) == (matrix is None):
                 got = "none" if family is None else "both"
                 raise Refused("matrix", "be given by one of family and matrix", got)

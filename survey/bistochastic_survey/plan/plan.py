@@ -642,7 +642,9 @@ class Plan(PlanFields):
         Its answers are those of ``protect`` by ids. ``key`` is a :class:`Key`, or a
         :class:`KeySource`, which a responder can be pickled with. ``after`` is ``"first"``, the
         :attr:`digest` of the plan that was used before, or the certificate of the wave before.
-        A plan that would re-randomize people raises an error, unless ``redraw=True``.
+        A plan that would re-randomize people raises an error, unless ``redraw=True``; with a
+        digest, any other plan. Another key re-randomizes everyone: the certificate finds that,
+        and the ``fingerprint`` of a source, but no digest, which is of the plan alone.
 
         ``allow_insecure`` accepts ``Key.insecure``, which anyone can guess. Numeric columns,
         columns by unit and numbers inside classes (``output="number"``) raise an error.

@@ -16,13 +16,14 @@ from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from bistochastic import Matrix, build
 from bistochastic.errors import OutOfMemoryError, Refused
 from bistochastic_survey import checks
 from bistochastic_survey.json_fields import OLDER, Fields, Here, parsed
 from bistochastic_survey.plan.attributes import Categorical, Joint, make
+from bistochastic_survey.plan.file_labels import IdType
 from bistochastic_survey.plan.labels import Label
 from bistochastic_survey.plan.numeric import Attribute, Binned, Bins, Break, Numeric, bound_to
 from bistochastic_survey.release.columns import Coded
@@ -196,6 +197,13 @@ def digest_of_plain(plan: Fields) -> str:
     return digest_of(format_1(plan))
 
 
+def digests(plan: Plan) -> dict[str, str | None]:
+    """Compute a plan's digest under each ``id_type``, which changes no draw, and say which."""
+    types = (None, *get_args(IdType))
+    bare = {name: value for name, value in plain(plan).items() if name != "id_type"}
+    return {digest_of_plain(bare if t is None else {**bare, "id_type": t}): t for t in types}
+
+
 def digest_of(data: Fields) -> str:
     """Compute the SHA-256 of plain data as 64 hexadecimal digits."""
     return sha256(to_text(data).encode()).hexdigest()
@@ -256,6 +264,8 @@ def _stored(here: Here) -> Matrix:
     except OutOfMemoryError:
         raise
     except Refused as error:
+        if error.name.startswith("BISTOCHASTIC_"):
+            raise
         place = here.path if error.name == "text" else f"{here.path}.{error.name}"
         raise Here(None, place).refuse(error.must, error.got) from None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from bistochastic_survey.table.frames import library
 from bistochastic_survey.wording import quoted, shown
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from bistochastic.estimate import Estimate
     from bistochastic_survey.analysis.design import Design
     from bistochastic_survey.analysis.independence import Independence
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 PLAN, CERTIFICATE = "bistochastic.plan_digest", "bistochastic.certificate"
 # The container of a table's columns.
 FrameT = TypeVar("FrameT")
+ColumnT = TypeVar("ColumnT")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -401,7 +405,21 @@ class Release(Generic[FrameT]):
             id_column=id_column, design=design,
         )  # fmt: skip
 
-    def calibration_weights(self, *, weights: str | None = None) -> NDArray[np.float64] | Any:
+    @overload
+    def calibration_weights(
+        self: Release[dict[str, ColumnT]], *, weights: str | None = None
+    ) -> NDArray[np.float64]: ...
+    @overload
+    def calibration_weights(
+        self: Release[pl.DataFrame], *, weights: str | None = None
+    ) -> pl.Series: ...
+    @overload
+    def calibration_weights(
+        self: Release[pd.DataFrame], *, weights: str | None = None
+    ) -> pd.Series: ...
+    @overload
+    def calibration_weights(self, *, weights: str | None = None) -> Any | NDArray[np.float64]: ...
+    def calibration_weights(self, *, weights: str | None = None) -> Any | NDArray[np.float64]:
         """Compute calibration weights for use in other software: one per record.
 
         Raking gives the protected columns their likeliest margins, within each group. The weights

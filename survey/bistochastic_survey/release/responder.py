@@ -128,7 +128,7 @@ class Responder(Shown):
             if set(map(len, listed)) == {len(names)}:
                 columns = [list(map(itemgetter(name), listed)) for name in names]
         if not columns:
-            raise Refused("records", "map the same columns to values", "one that does not")
+            raise Refused("records", "map the same columns to values", _misfit(listed, names))
         found = self._drawn(Arrays(dict(zip(names, columns, strict=True))), ids, "records")
         # Much faster than a dict from a pair of each name and value.
         made: list[dict[str, Any]] = [{} for _ in listed]
@@ -140,7 +140,7 @@ class Responder(Shown):
     def columns(self, columns: FrameT, *, ids: object) -> FrameT:
         """Randomize a dict of lists or arrays, or any table that ``protect`` accepts.
 
-        ``ids`` is a list or an array with the id of each row.
+        ``ids`` is a list or an array with the id of each row, or a Series with the same index.
 
         >>> import bistochastic as bs
         >>> import bistochastic_survey as sv
@@ -149,6 +149,7 @@ class Responder(Shown):
         >>> len(responder.columns({"sex": ["F", "M", "M"]}, ids=[7, 8, 9])["sex"])
         3
         """
+        _refuse_other_index(columns, ids)
         found: FrameT = self._drawn(opened(columns), ids, "columns")
         return found
 
@@ -229,17 +230,34 @@ def responder(
         if after != "first":
             if len(after) != 64 or not set(after) <= set("0123456789abcdef"):
                 raise Refused("after", must, "a string beyond these")
-            if after not in _digests(whole or plan) and not again:
-                cure = "redraw=True re-randomizes, which spends epsilon again"
-                got = f"that of a plan that draws otherwise: {cure}"
-                raise Refused("after", "be the digest of this plan", got)
+            # Naming the type of ids, or leaving it to them, changes nothing that is drawn.
+            known = plan_json.digests(whole or plan)
+            before = known.get(after)
+            same = after in known and (before == plan.id_type or None in (before, plan.id_type))
+            if not same and not again:
+                cure = "pass the certificate, which compares what is drawn, or redraw=True"
+                raise Refused("after", "be the digest of this plan", f"one that differs: {cure}")
+            if kinds is None and before is not None and not again:
+                kinds = frozenset((ID_TYPES[before],))
     return Responder(plan, key, kinds)
 
 
-def _digests(plan: Plan) -> set[str]:
-    """Return the digest of a plan, and its digest without ``id_type``, which changes no draw."""
-    plain = {name: each for name, each in plan_json.plain(plan).items() if name != "id_type"}
-    return {plan.digest, plan_json.digest_of_plain(plain)}
+def _misfit(records: list[Any], names: list[str]) -> str:
+    """Describe the first record that does not have the columns of the first one."""
+    for i, record in enumerate(records):
+        if not hasattr(record, "keys"):
+            return f"{type(record).__name__} in {row(i)}"
+        if odd := sorted(set(names).symmetric_difference(record.keys()), key=str):
+            return f"{'no ' * (odd[0] in names)}`{shown(odd[0])}` in {row(i)}"
+    return "no column"
+
+
+def _refuse_other_index(values: Any, ids: Any) -> None:
+    """Raise an error for values and ids of pandas that only look as if they were row by row."""
+    indices = [x.index for x in (values, ids) if library(x) == "pandas"]
+    if len(indices) == 2 and len(values) == len(ids) and not indices[0].equals(indices[1]):
+        got = "one that differs: ids.to_numpy() pairs them by position"
+        raise Refused("ids", "have the index of the values", got)
 
 
 class _Quick:
@@ -399,11 +417,14 @@ class ColumnFunction(Shown):
         given: Any = values
         kind, name = library(values), self.column
         frame: Any = {name: given}
-        if kind in ("pandas", "polars"):
+        if kind == "pandas":
+            _refuse_other_index(given, ids)
+            frame = given.reset_index(drop=True).to_frame(name)
+        elif kind == "polars":
             frame = given.to_frame(name)
         elif kind == "pyarrow":
             frame = pa.table(frame)
-        made: Any = self.responder.columns(frame, ids=ids)[name]
+        made: Any = self.responder._drawn(opened(frame), ids, "columns")[name]
         if kind in ("pandas", "polars"):
             made = made.rename(given.name)
         if kind == "pandas":

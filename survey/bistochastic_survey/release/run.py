@@ -156,8 +156,9 @@ class Options:
                 known = plan.keep == "*" or name in plan.keep or name in protected
                 (layout if known else unknown).append(name)
         if unknown:
+            near = meant(unknown[0], {*protected, *plan.keep, *plan.drop} - set(names))
             must = "hold columns that the plan protects, keeps or drops"
-            raise Refused(argument, must, quoted(unknown))
+            raise Refused(argument, must, f"{quoted(unknown)}{near}")
         if len(set(layout)) < len(layout):
             raise Refused("pseudonym", "be the name of a new column", "one that there is")
         return layout

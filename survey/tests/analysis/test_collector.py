@@ -373,3 +373,35 @@ def test_estimates_may_hold_at_every_look() -> None:
         assert watched.interval() == pytest.approx(usual.interval(always_valid=True))
     with pytest.raises(ValueError, match="`always_valid` must be used with records that are a"):
         collector.estimate("a", population="fixed", always_valid=True)
+
+
+def test_the_type_of_ids_makes_no_other_counts(tmp_path: Path) -> None:
+    sex = sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    plain, typed = sv.Plan([sex]), sv.Plan([sex], id_type="string")
+    for then, now in ((plain, typed), (typed, plain), (typed, sv.Plan([sex], id_type="bytes"))):
+        before, after = then.collector(), now.collector()
+        before.update({"sex": ["F", "M", "M"]})
+        before.to_file(tmp_path / "counts")
+        after.merge(before)
+        read = Collector.from_file(tmp_path / "counts", now)
+        assert (after + read + before).records == 9
+        assert sv.Release(before.counts("sex"), now).estimate("sex").records == 3
+    with pytest.raises(ValueError, match="`other` must be a collector of plan"):
+        typed.collector().merge(sv.Plan([sex], name="other").collector())
+
+
+def test_a_condition_is_on_a_column_of_the_same_table() -> None:
+    sex = sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)
+    town = sv.Categorical("town", [1, 2, 3], "randomized_response", keep=0.75)
+    collector = sv.Plan([sex, town]).collector("sex", "town", ("sex", "town"))
+    collector.update({"sex": ["F", "M", "M"] * 20, "town": [1, 2, 3, 3, 2, 1] * 10})
+    want = sv.Release(collector.counts("sex", "town"), sv.Plan([sex, town]))
+    found = collector.estimate("sex", where={"town": 3})
+    assert found.to_dict() == want.estimate("sex", where={"town": 3}).to_dict()
+    with pytest.raises(ValueError, match="`age`"):
+        collector.estimate("sex", where={"age": 3})
+    # A column that chooses the matrix is in the table of the column that it is for.
+    vote = PLAN.collector("vote", "sex")
+    vote.update(as_frame(reports(400)))
+    north = vote.estimate("vote", where={"region": "north"})
+    assert 0 < north.records < 400

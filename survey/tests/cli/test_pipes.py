@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -250,3 +251,42 @@ def test_a_reader_that_ends_early_ends_the_command(tmp_path: Path) -> None:
     assert process.returncode == 1
     assert error == b""
     assert not (tmp_path / "c.json").exists()
+
+
+@pytest.mark.parametrize(
+    "option", [("--separator", ";"), ("--decimal", ","), ("--encoding", "cp1252")]
+)
+def test_options_of_csv_are_refused_for_lines_of_json(
+    tmp_path: Path, option: tuple[str, str]
+) -> None:
+    made(tmp_path)
+    done = piped(tmp_path, as_ndjson(people(5)), *IDS, "--format", "ndjson", *option)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "`format` must be csv with a separator, an encoding or a decimal mark" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes the stream")
+def test_a_closed_stream_is_one_sentence(tmp_path: Path) -> None:
+    made(tmp_path)
+    for closed in ("<&-", ">&-"):
+        command = shlex.join([*COMMAND, *WRITTEN, *IDS]) + f" {closed}"
+        done = subprocess.run(command, shell=True, cwd=tmp_path, input=b"", capture_output=True)
+        assert done.returncode == 1
+        assert done.stdout == b""
+        assert (
+            done.stderr
+            == b"Error: `out` must be - with both standard streams open; got a closed one\n"
+        )
+
+
+def test_a_wrong_setting_of_the_machine_blames_no_plan(tmp_path: Path) -> None:
+    made(tmp_path)
+    (tmp_path / "in.csv").write_text(as_csv(people(5)))
+    for words in (["in.csv", "out.csv", "--plan", "plan.toml"], ["-", "-", *WRITTEN, *IDS]):
+        done = subprocess.run(
+            [*COMMAND[:4], *words], cwd=tmp_path, input=b"", capture_output=True, check=False,
+            env={**os.environ, "BISTOCHASTIC_THREADS": "two"},
+        )  # fmt: skip
+        assert done.returncode == 1
+        must = b"Error: `BISTOCHASTIC_THREADS` must be an integer from 1 to "
+        assert done.stderr.startswith(must), done.stderr

@@ -568,7 +568,7 @@ def test_the_nearest_name_is_suggested() -> None:
         ("sex", lambda: plan.column("sx")),
         ("sex", lambda: sv.Plan(plan.attributes, column_labels={"sexx": "Sex"})),
         ("min_beta", lambda: sv.Plan(plan.attributes, requirement={"minbeta": 0.5})),
-        ("epsilon", lambda: sv.Categorical("a", [1, 2], "randomized_response", epsilonn=1)),
+        ("epsilon", lambda: sv.Categorical("a", [1, 2], "randomized_response", epsilonn=1)),  # type: ignore[call-arg]
         ("randomized_response", lambda: sv.Categorical("a", [1, 2], "randomised_response")),  # type: ignore[arg-type]
         ("sexx", lambda: plan.protect({"sexx": ["F"]})),
         ("attributes", lambda: sv.Plan.from_json('{"version": 1, "atributes": []}')),
@@ -581,6 +581,30 @@ def test_the_nearest_name_is_suggested() -> None:
     for name, call in wrong:
         with pytest.raises((ValueError, TypeError), match=f"did you mean {name}\\?$"):
             call()
+    key, noted = bs.Key.generate(), sv.Plan(plan.attributes, drop=["note"])
+    options: list[tuple[str, Any, tuple[Any, ...], dict[str, Any]]] = [
+        ("missing", sv.Categorical, ("a", [1, 2], "uniform"), {"mising": "keep"}),
+        ("unit", sv.Categorical, ("a", [1, 2], "uniform"), {"unt": "home"}),
+        ("matrix", sv.Categorical, ("a", [1, 2]), {"matrx": bs.uniform(2)}),
+        ("family", sv.Categorical, ("a", [1, 2]), {"famly": "uniform"}),
+        ("impossible", sv.Joint, (("a", "b"), [[1, 2]] * 2, "uniform"), {"imposible": []}),
+        ("output", sv.Binned, ("a", [0, 1, 2], "uniform"), {"outptu": "number"}),
+        ("within", sv.Numeric, ("a", "k_anonymous"), {"k": 2, "whithin": "home"}),
+        ("sex", plan.collector("sex").estimate, ("sxe",), {}),
+        (
+            "note",
+            noted.responder(key=key, after="first").one,
+            ({"sex": "F", "notes": 1},),
+            {"id": 1},
+        ),
+    ]
+    for name, call, given, named in options:
+        with pytest.raises((ValueError, TypeError), match=f"did you mean {name}\\?$"):
+            call(*given, **named)
+    with pytest.raises(
+        TypeError, match=r"`eps` must be a parameter of uniform \(none\); got a name"
+    ):
+        sv.Categorical("a", [1, 2], "uniform", eps=1)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match=r"got `income`$"):
         plan.column("income")
 

@@ -128,8 +128,15 @@ def test_a_plan_that_would_redraw_people_is_refused() -> None:
             made.responder(key=KEY, after="first")
         )
     other = sv.Plan([sv.Categorical("smokes", ["yes", "no"], RR, epsilon=2)], name="service")
-    with pytest.raises(ValueError, match="`after` must be the digest of this plan; got that of"):
+    with pytest.raises(ValueError, match="`after` must be the digest of this plan; got one that"):
         other.responder(key=KEY, after=made.digest)
+    more = plan(drop=["name", "note"])
+    for digest in (made.digest, certificate.digest):
+        with pytest.raises(ValueError, match="pass the certificate, which compares what is drawn"):
+            more.responder(key=KEY, after=digest)
+    assert answer(more.responder(key=KEY, after=certificate)) == answer(
+        made.responder(key=KEY, after="first")
+    )
     with pytest.raises(ValueError, match="must agree in all that noise depends on; got another"):
         other.responder(key=KEY, after=certificate)
     for again in (made.digest, certificate):
@@ -179,11 +186,14 @@ def test_what_is_wrong_with_many_records_is_said() -> None:
     responder = plan().responder(key=KEY, after="first")
     rows = records()
     short: list[Any] = [rows[0], {k: v for k, v in rows[1].items() if k != "wave"}]
-    with pytest.raises(ValueError, match="`records` must map the same columns to values"):
+    with pytest.raises(ValueError, match=r"the same columns to values; got no `wave` in row 1$"):
         responder.many(short, ids=[1, 2])
     renamed = {**{k: v for k, v in rows[1].items() if k != "wave"}, "more": 1}
-    with pytest.raises(ValueError, match="`records` must map the same columns to values"):
+    with pytest.raises(ValueError, match=r"the same columns to values; got `more` in row 1$"):
         responder.many([rows[0], renamed], ids=[1, 2])
+    some: Any = [rows[0], ["S3CRET"]]
+    with pytest.raises(ValueError, match=r"the same columns to values; got list in row 1$"):
+        responder.many(some, ids=[1, 2])
     every: list[Any] = [[1, 2], ["ab"], [[1]]]
     for wrong in every:
         with pytest.raises((TypeError, ValueError), match="`records` must map the same columns"):
@@ -253,6 +263,13 @@ def test_naming_the_type_that_ids_had_draws_nobody_again() -> None:
     assert second.certificate.ids.redrawn == ()
     typed.responder(key=KEY, after=first.certificate)
     typed.responder(key=KEY, after=plan().digest)
+    # Ids stay of the type that the digest was of.
+    untyped = plan().responder(key=KEY, after=typed.digest)
+    assert answer(untyped) == answer(typed.responder(key=KEY, after="first"))
+    with pytest.raises(TypeError, match="`id` must be texts"):
+        untyped.one(records()[0], id=7)
+    with pytest.raises(ValueError, match="`after` must be the digest of this plan"):
+        plan(id_type="integer").responder(key=KEY, after=typed.digest)
     other = plan(id_type="integer")
     with pytest.raises(ValueError, match="ids that are whole numbers, where they were texts"):
         other.responder(key=KEY, after=first.certificate)

@@ -110,8 +110,19 @@ def test_a_service_randomizes_by_the_ids_of_its_requests(
             assert refused.status_code == 422
             assert "secret" not in refused.text
         assert one.post("/randomize", json={"": people["person 1"]}).status_code == 422
+        # An empty id in the path is the address of many; FastAPI itself would repeat the body.
+        for route in ("/randomize/", "/randomize", "/randomize/ann"):
+            for body in ('{"smokes": "my secret", "age": "65+"}', '["my secret"]', "my secret"):
+                refused = one.post(route, content=body)
+                assert refused.status_code == 422
+                assert "secret" not in refused.text
     with pytest.raises(ValueError, match="must be the digest of this plan"):
         module.make_app(source, "0" * 64)
+    monkeypatch.setenv("FINGERPRINT", facts["fingerprint"])
+    assert load("randomize_service").app.title
+    monkeypatch.setenv("FINGERPRINT", "0" * 16)
+    with pytest.raises(ValueError, match="`key` must be the one with fingerprint 0000000000000000"):
+        load("randomize_service")
     fresh = bs.KeySource.env("NO_KEY", fingerprint=source.fingerprint)
     with testclient.TestClient(module.make_app(fresh, "first")) as keyless:
         assert keyless.get("/health").status_code == 503
