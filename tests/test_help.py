@@ -6,7 +6,7 @@ import inspect
 import re
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, is_typeddict
 
 import pytest
 
@@ -19,6 +19,7 @@ NAMES = {
     for module in MODULES
     for name in module.__all__
     if callable(getattr(module, name)) and not str(getattr(module, name)).startswith("typing.")
+    if not is_typeddict(getattr(module, name))
 }
 METHODS = (types.FunctionType, types.MethodDescriptorType, types.BuiltinFunctionType)
 # What the name says: the matrix that a question is about, a key, the other one of two things.

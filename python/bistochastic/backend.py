@@ -27,15 +27,14 @@ from numpy.typing import ArrayLike, NDArray
 from bistochastic import _core, arguments
 from bistochastic._core import Key
 from bistochastic.errors import Refused, RefusedType
-from bistochastic.families import Family
-from bistochastic.families import Parameters as Parameters
+from bistochastic.families import Family, Parameters
 from bistochastic.formatting import about, prefix
 from bistochastic.keys import read_key
 from bistochastic.matrix import Matrix
 
 __all__ = [
-    "Blocks", "Column", "Family", "Ids", "Rows", "RowsPerId", "count", "derive", "draw",
-    "pseudonyms", "read_key", "require_memory", "respond",
+    "Blocks", "Column", "Family", "Ids", "Parameters", "Rows", "RowsPerId", "count", "derive",
+    "draw", "pseudonyms", "read_key", "require_memory", "respond",
 ]  # fmt: skip
 
 _IDS = "hold one integer, string or bytes per record"

@@ -62,8 +62,7 @@ def used(text: str) -> set[str]:
 
 
 def public() -> set[str]:
-    # Beside what is listed, a type that nobody makes or calls.
-    found = set(bs.__all__) | {"__version__", "backend.Parameters"}
+    found = set(bs.__all__) | {"__version__"}
     for module in MODULES:
         held = importlib.import_module(f"bistochastic.{module}")
         found |= {f"{module}.{name}" for name in held.__all__}
