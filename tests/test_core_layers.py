@@ -43,7 +43,7 @@ def product(text: str) -> str:
 
 
 def module(path: str) -> list[str]:
-    """``draw/alias/mod.rs`` is ``["draw", "alias"]``."""
+    """``draw/sampler/mod.rs`` is ``["draw", "sampler"]``."""
     parts = path.removesuffix(".rs").split("/")
     return parts[:-1] if parts[-1] == "mod" else parts
 
@@ -123,7 +123,7 @@ def test_the_test_would_see_an_upward_import() -> None:
         "use crate::draw::key::Key;",
         "use crate::{draw, error};",
         "use crate::{error::{Error, Result}, birkhoff::Sum};",
-        "fn f() { crate::draw::word::low(); }",
+        "fn f() { crate::draw::code::low(); }",
         "use super::super::draw;",
         "#[cfg(test)]\nmod tests {\n}\nuse crate::draw;",
         "#[cfg(test)]\nmod counted;\nuse crate::draw;",

@@ -9,7 +9,7 @@
 //! | [`listed`], [`terms`] | terms as an engine gives them; weights and permutations, stored or described |
 //! | [`decomposition`] | the sum that is handed out, plain or by factors |
 //! | [`sample`] | half a matrix, exactly, and so one random permutation without decomposing |
-//! | [`draw`] | a random term of a decomposition |
+//! | [`random_term`] | a random term of a decomposition |
 //! | [`random`] | labellings |
 //!
 //! Where to start: [`decompose`], then [`bottleneck`].
@@ -23,11 +23,11 @@ pub mod bottleneck;
 pub mod closed;
 pub mod counts;
 pub mod decomposition;
-pub mod draw;
 pub mod listed;
 pub mod loose;
 pub mod queue;
 pub mod random;
+pub mod random_term;
 pub mod sample;
 pub mod terms;
 pub mod ties;

@@ -7,13 +7,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::draw::alias::More;
 use crate::draw::derive::{Label, derive};
 use crate::draw::key::{Key, SECRET};
 use crate::draw::keystream::{BLOCK, Keystream};
 use crate::draw::randomize::Id;
-use crate::draw::randomize::further::Further;
+use crate::draw::randomize::draw::Further;
 use crate::draw::sampler::{Leaf, Source};
+use crate::draw::uniform::More;
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::system::erase;

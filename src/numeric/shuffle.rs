@@ -3,14 +3,14 @@
 //! # Law
 //! Fisher and Yates: the last place takes any of `n` values, the place before it any of the `n - 1` that are
 //! left, and so on: `n!` ways, all as likely. So each place of a class of `n` is as likely for each value: `1/n`.
-//! Several of these numbers come from one word ([`draw`](super::draw)), for small classes those of several classes.
+//! Several of these numbers come from one word ([`decisions`](super::decisions)), for small classes those of several classes.
 //!
 //! # Cost
 //! A pass over the values, and one word for as many numbers as multiply to `WORTH`: 8 classes of five. Stretches
 //! of whole classes go to the threads; a class of more than `LARGE` is dealt out (`scatter`).
 
 use super::Item;
-use super::draw::{Buffer, Digits, Draw, Source, kind};
+use super::decisions::{Buffer, Digits, Draw, Source, kind};
 use super::scatter;
 use crate::law::Run;
 use crate::system::memory::{self, Gather};

@@ -1,6 +1,6 @@
 //! For tests: permutations of values by every outcome of all random decisions.
 
-use super::draw::{Buffer, Digits, Draw, Source};
+use super::decisions::{Buffer, Digits, Draw, Source};
 pub(super) use crate::birkhoff::tree::Tree;
 use crate::birkhoff::tree::marginals;
 use crate::system::memory::{self, Gather};

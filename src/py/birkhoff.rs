@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::birkhoff::counts::MAX_SIZE;
-use crate::birkhoff::draw::Drawer;
+use crate::birkhoff::random_term::Drawer;
 use crate::birkhoff::{self, Options, Sum};
 use crate::draw::derive::{Label, Purpose};
 use crate::error::Error;
 use crate::law::Law;
 use crate::py::convert::{self, as_real, fraction, type_name, whole};
-use crate::py::secret::Secret;
+use crate::py::key::Secret;
 use crate::py::work::{detached, watched};
 use crate::py::{law, memory, package};
 use crate::system::{self, pool, stop};

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use super::convert::{as_array, integer, type_name};
-use super::spelled::{SpelledIds, of_array, of_items};
+use super::string_ids::{SpelledIds, of_array, of_items};
 use super::widths::readable;
 use super::work::{detached, guarded};
 use crate::draw::plan::joined;

@@ -6,7 +6,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use super::secret::Secret;
+use super::key::Secret;
 use super::work::detached;
 use crate::draw::derive::Purpose;
 use crate::error::Error;

@@ -32,8 +32,7 @@ mod plan;
 mod randomize;
 mod rebuild;
 mod scalar;
-mod secret;
-mod spelled;
+mod string_ids;
 mod structure;
 mod survey;
 mod widths;
@@ -80,7 +79,7 @@ mod _core {
         },
         rebuild::{arrays, restore, restore_parts},
         scalar::{as_real, as_whole, code, flag},
-        spelled::{SpelledIds, spelled_ids},
+        string_ids::{SpelledIds, spelled_ids},
         structure::{counts_rank, has_rows, is_certain, structure_of},
         survey::{entropy_rate, metric_epsilon, of_lines},
     };

@@ -17,26 +17,23 @@
 //! | identity, permutation | none | a look-up | through the cache |
 //! | kron, mix, `@` | those of the parts | as in the parts | as in the parts |
 //!
-//! One file a structure, or several: [`one`] for a law that serves all codes, [`randomized_response`], [`classes`],
-//! [`tridiagonal`], [`dense`]. [`kind`] is what a first word of some width decides.
+//! [`kind`] is what a first word of some width decides; [`classes`], [`tridiagonal`] and [`dense`] have a file each.
 
 use std::sync::Arc;
 
-use crate::draw::alias::{More, Outcomes};
-use crate::draw::word::Width;
+use crate::draw::alias::Outcomes;
+use crate::draw::code::{WordWidth, each_word};
+use crate::draw::uniform::More;
 use crate::law::{Law, Matrix};
 use crate::system::memory::Gather;
 use classes::Classes;
 use dense::Dense;
-use kind::leaf;
-use one::{One, Then};
+use kind::{One, Then};
 use tridiagonal::Tridiagonal;
 
 pub mod classes;
 pub mod dense;
 pub mod kind;
-pub mod one;
-pub mod randomized_response;
 pub mod tridiagonal;
 
 #[cfg(test)]
@@ -91,19 +88,18 @@ impl Sampler {
     /// # Panics
     /// A product of other than two matrices, which no family is.
     pub fn new(law: &Law) -> Self {
-        Self::with(law, Width::of(law.size()))
+        Self::with(law, WordWidth::of(law.size()))
     }
 
     /// With a first word of this width, if there is one draw.
-    pub(crate) fn with(law: &Law, width: Width) -> Self {
-        let one =
-            |width, law, total: &u64, then| leaf!(width, Kind::One(One::new(law, *total, then)));
+    pub(crate) fn with(law: &Law, width: WordWidth) -> Self {
+        let one = |width, law, total: &u64, then| each_word!(width, leaf, () => leaf(Kind::One(One::new(law, *total, then))));
         Sampler::Leaf(match law {
             Law::Permutation(targets) => return Sampler::Permutation(Some(Arc::clone(targets))),
             Law::Classes { .. } if law.is_certain() => return Sampler::Permutation(None),
             Law::Classes { size, runs } => {
                 let runs = runs.iter().map(|run| (run.start, run.class_size));
-                leaf!(width, Kind::Classes(Classes::new(*size, runs.gather())))
+                each_word!(width, leaf, () => leaf(Kind::Classes(Classes::new(*size, runs.gather()))))
             }
             Law::Circulant { first_row, total } => {
                 let then = Then::Shift(first_row.len() as u64);
@@ -119,17 +115,16 @@ impl Sampler {
                 let law = Outcomes::Row([*stay as i64, (sum - stay) as i64].into());
                 one(width, law, sum, Then::Swap(*i, *j))
             }
-            Law::RandomizedResponse { size, keep, .. } => leaf!(width, Kind::lies(*size, *keep)),
+            Law::RandomizedResponse { size, keep, .. } => {
+                each_word!(width, leaf, () => leaf(Kind::lies(*size, *keep)))
+            }
             Law::Tridiagonal {
                 size,
                 alphas,
                 total,
             } => {
                 let alphas = alphas.clone();
-                leaf!(
-                    width,
-                    Kind::Tridiagonal(Tridiagonal::new(*size, alphas, *total))
-                )
+                each_word!(width, leaf, () => leaf(Kind::Tridiagonal(Tridiagonal::new(*size, alphas, *total))))
             }
             Law::Dense {
                 counts,
@@ -137,7 +132,7 @@ impl Sampler {
                 size,
             } => {
                 let counts = Arc::clone(counts);
-                leaf!(width, Kind::Dense(Dense::new(counts, *total, *size)))
+                each_word!(width, leaf, () => leaf(Kind::Dense(Dense::new(counts, *total, *size))))
             }
             Law::Kron(parts) => return Self::composite(Parts::Kron(Arc::clone(parts)), 0),
             Law::Product(parts) => {
@@ -153,7 +148,7 @@ impl Sampler {
                 sum,
             } => {
                 // The width follows what is drawn here: the number of parts.
-                let width = Width::of(parts.len() as u64);
+                let width = WordWidth::of(parts.len() as u64);
                 let pick = Outcomes::Row(Arc::clone(weights));
                 let pick = one(width, pick, sum, Then::Pick);
                 return Self::composite(Parts::Mix(pick, Arc::clone(parts)), 1);
@@ -269,6 +264,6 @@ mod tests {
     #[test]
     #[should_panic = "a product is of two matrices"]
     fn a_product_of_nothing_does_not_become_the_truth() {
-        Sampler::with(&Law::Product([].into()), Width::Two);
+        Sampler::with(&Law::Product([].into()), WordWidth::Two(()));
     }
 }

@@ -9,7 +9,7 @@ use super::ids::{NO_ZERO, ONE_ID, one_id};
 use super::widths::readable;
 use super::work::{detached, guarded};
 use crate::draw::randomize::{Id, Ids};
-use crate::draw::spelled::{Fault, Spelled};
+use crate::draw::string_ids::{Fault, Spelled};
 use crate::error::Error;
 
 /// Strings or bytes, one per record.
