@@ -62,6 +62,16 @@ def test_the_terms_do_not_depend_on_the_threads() -> None:
     assert len({child(code, BISTOCHASTIC_THREADS=n) for n in ("1", "2", "5")}) == 1
 
 
+def test_messages_name_the_class_that_callers_see() -> None:
+    found = bs.uniform(3).decompose()
+    with pytest.raises(TypeError, match=r"^Decomposition\.permutation\(\) takes 1 positional"):
+        found.permutation(0, 1)  # type: ignore[call-arg]
+    with pytest.raises(AttributeError, match=r"'bistochastic\.Decomposition'"):
+        found.terms = 1  # type: ignore[misc]
+    with pytest.raises(AttributeError, match=r"'bistochastic\.Matrix'"):
+        found.matrix.beta = 1  # type: ignore[misc]
+
+
 def test_all_at_once_is_one_by_one() -> None:
     matrices = [bs.dense(random_table(n, n)) for n in (3, 8, 15)] + [bs.uniform(4)]
     for together, matrix in zip(bs.decompose_all(matrices, restarts=2), matrices, strict=True):

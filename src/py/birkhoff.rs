@@ -20,7 +20,7 @@ use crate::py::{law, memory, package};
 use crate::system::{self, pool, stop};
 
 /// The terms of a :class:`bistochastic.Decomposition`, which is this class with what Python adds to it.
-#[pyclass(frozen, subclass, module = "bistochastic._core", name = "Terms")]
+#[pyclass(frozen, subclass, module = "bistochastic")]
 pub struct Decomposition {
     inner: birkhoff::Decomposition,
     /// What was asked for, as it enters the derivation of words.

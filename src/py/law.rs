@@ -9,7 +9,7 @@ use super::package;
 use crate::law;
 
 /// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
-#[pyclass(frozen, subclass, module = "bistochastic._core")]
+#[pyclass(frozen, subclass, module = "bistochastic")]
 pub struct Matrix {
     inner: law::Matrix,
 }
