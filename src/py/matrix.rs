@@ -359,6 +359,6 @@ pub fn parts_in(matrix: &Matrix) -> u64 {
 /// All families by name: the realised parameters of each, with their forms in the JSON Schema.
 #[pyfunction]
 pub fn families() -> BTreeMap<&'static str, Vec<(&'static str, &'static str)>> {
-    let of = |entry: &law::Entry| (entry.name, entry.parameters.to_vec());
-    law::REGISTRY.iter().map(of).collect()
+    let of = |entry: &law::registry::Entry| (entry.name, entry.parameters.to_vec());
+    law::registry::REGISTRY.iter().map(of).collect()
 }
