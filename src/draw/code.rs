@@ -94,6 +94,10 @@ impl<A, B, C> ByWord<A, B, C> {
 
 /// `$run` for what there is of some width; `$as_such` makes the same of that width again.
 macro_rules! each_word {
+    (@ $Width:ident, $as_such:ident, $run:expr) => {{
+        let $as_such = $crate::draw::code::ByWord::$Width;
+        $run
+    }};
     ($all:expr, $one:pat => $run:expr) => {
         match $all {
             $crate::draw::code::ByWord::Two($one) => $run,
@@ -101,23 +105,13 @@ macro_rules! each_word {
             $crate::draw::code::ByWord::Eight($one) => $run,
         }
     };
-    ($all:expr, $as_such:ident, $one:pat => $run:expr) => {{
-        use $crate::draw::code::ByWord;
+    ($all:expr, $as_such:ident, $one:pat => $run:expr) => {
         match $all {
-            ByWord::Two($one) => {
-                let $as_such = ByWord::Two;
-                $run
-            }
-            ByWord::Four($one) => {
-                let $as_such = ByWord::Four;
-                $run
-            }
-            ByWord::Eight($one) => {
-                let $as_such = ByWord::Eight;
-                $run
-            }
+            $crate::draw::code::ByWord::Two($one) => each_word!(@ Two, $as_such, $run),
+            $crate::draw::code::ByWord::Four($one) => each_word!(@ Four, $as_such, $run),
+            $crate::draw::code::ByWord::Eight($one) => each_word!(@ Eight, $as_such, $run),
         }
-    }};
+    };
 }
 
 /// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
@@ -264,6 +258,10 @@ impl<A, B, C, D> ByWidth<A, B, C, D> {
 
 /// `$run` for what there is of some width; `$as_such` makes the same of that width again.
 macro_rules! each {
+    (@ $Width:ident, $as_such:ident, $run:expr) => {{
+        let $as_such = $crate::draw::code::ByWidth::$Width;
+        $run
+    }};
     ($all:expr, $one:pat => $run:expr) => {
         match $all {
             $crate::draw::code::ByWidth::One($one) => $run,
@@ -272,49 +270,28 @@ macro_rules! each {
             $crate::draw::code::ByWidth::Eight($one) => $run,
         }
     };
-    ($all:expr, $as_such:ident, $one:pat => $run:expr) => {{
-        use $crate::draw::code::ByWidth;
+    ($all:expr, $as_such:ident, $one:pat => $run:expr) => {
         match $all {
-            ByWidth::One($one) => {
-                let $as_such = ByWidth::One;
-                $run
-            }
-            ByWidth::Two($one) => {
-                let $as_such = ByWidth::Two;
-                $run
-            }
-            ByWidth::Four($one) => {
-                let $as_such = ByWidth::Four;
-                $run
-            }
-            ByWidth::Eight($one) => {
-                let $as_such = ByWidth::Eight;
-                $run
-            }
+            $crate::draw::code::ByWidth::One($one) => each!(@ One, $as_such, $run),
+            $crate::draw::code::ByWidth::Two($one) => each!(@ Two, $as_such, $run),
+            $crate::draw::code::ByWidth::Four($one) => each!(@ Four, $as_such, $run),
+            $crate::draw::code::ByWidth::Eight($one) => each!(@ Eight, $as_such, $run),
         }
-    }};
+    };
 }
 
 /// `$run` for the type `$C` of codes of a width.
 macro_rules! typed {
+    (@ $type:ty, $C:ident, $run:expr) => {{
+        type $C = $type;
+        $run
+    }};
     ($width:expr, $C:ident => $run:expr) => {
         match $width {
-            $crate::draw::code::ByWidth::One(()) => {
-                type $C = u8;
-                $run
-            }
-            $crate::draw::code::ByWidth::Two(()) => {
-                type $C = u16;
-                $run
-            }
-            $crate::draw::code::ByWidth::Four(()) => {
-                type $C = u32;
-                $run
-            }
-            $crate::draw::code::ByWidth::Eight(()) => {
-                type $C = u64;
-                $run
-            }
+            $crate::draw::code::ByWidth::One(()) => typed!(@ u8, $C, $run),
+            $crate::draw::code::ByWidth::Two(()) => typed!(@ u16, $C, $run),
+            $crate::draw::code::ByWidth::Four(()) => typed!(@ u32, $C, $run),
+            $crate::draw::code::ByWidth::Eight(()) => typed!(@ u64, $C, $run),
         }
     };
 }

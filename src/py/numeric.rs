@@ -4,7 +4,7 @@ use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::key::Secret;
-use super::law::Matrix;
+use super::matrix::Matrix;
 use super::memory;
 use super::widths::array;
 use super::work::detached;

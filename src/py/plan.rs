@@ -9,7 +9,7 @@ use pyo3::types::PyList;
 
 use super::ids::{HeldIds, one_id};
 use super::key::{self, Key, Secret};
-use super::law::Matrix;
+use super::matrix::Matrix;
 use super::memory::written;
 use super::randomize::{Column, Draws};
 use super::widths::pair;

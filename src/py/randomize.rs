@@ -8,7 +8,7 @@ use pyo3::types::PyInt;
 use super::convert::{self, array_type, as_array, type_name, whole};
 use super::ids::{HeldIds, one_id};
 use super::key::{Secret, missing};
-use super::law::Matrix;
+use super::matrix::Matrix;
 use super::scalar::{Scalar, scalar};
 use super::widths;
 use super::work::{DETACH_FROM, detached};
