@@ -151,7 +151,9 @@ impl Matrix {
                 return Err(Error::value("key", "be given with an id", "none").into());
             }
             let sampler = matrix.sampler();
-            return Ok(with_words(|words| sampler.respond(u, words))?);
+            return Ok(with_words(|words| {
+                sampler.respond(u, None, &mut |leaf, _, u| leaf.draw(u, words))
+            })?);
         }
         let secret = Secret::new(key, stream)?;
         let Some(id) = id else {

@@ -73,6 +73,15 @@ impl Leaf {
         each_word!(self, kind => kind.decide(kind.word(word), u))
     }
 
+    /// The report from words that are never used again: no draw needs words of its own.
+    pub fn draw(&self, u: u64, words: &mut impl More) -> u64 {
+        let word = &words.next().to_le_bytes()[..self.bytes()];
+        match self.decide(word, u) {
+            (v, false) => v,
+            (_, true) => self.resolve(word, u, words),
+        }
+    }
+
     /// The report, if the first word did not decide it.
     pub fn resolve(&self, word: &[u8], u: u64, more: &mut impl More) -> u64 {
         each_word!(self, kind => kind.resolve(kind.word(word), u, more))

@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 use crate::draw::alias::Outcomes;
 use crate::draw::code::{WordWidth, each_word};
-use crate::draw::uniform::More;
 use crate::law::{Law, Matrix};
 use crate::system::memory::Gather;
 use classes::Classes;
@@ -191,63 +190,55 @@ impl Sampler {
         }
     }
 
-    /// Draw one answer for the code `u`, leaf by leaf, in the order and with the numbers that blocks of records have.
-    pub fn respond(&self, u: u64, source: &mut impl Source) -> u64 {
+    /// The answer for the code `u` by one `draw` after the other, in the order that blocks of records have. Each gets its
+    /// leaf, the path to it and its code.
+    pub fn respond<D: FnMut(&Leaf, Option<&Path<'_>>, u64) -> u64>(
+        &self,
+        u: u64,
+        path: Option<&Path<'_>>,
+        draw: &mut D,
+    ) -> u64 {
         let composite = match self {
             Sampler::Permutation(targets) => return certain(targets.as_deref(), u),
-            Sampler::Leaf(leaf) => return source.draw(leaf, u),
+            Sampler::Leaf(leaf) => return draw(leaf, path, u),
             Sampler::Composite(composite) => composite,
+        };
+        let part = |matrix: &Matrix, i, u, draw: &mut D| {
+            let sampler = matrix.sampler();
+            sampler.respond(u, Some(&Path(i, path)), draw)
         };
         match &composite.joined {
             Parts::Kron(factors) => {
                 let (mut rest, mut place, mut v) = (u, 1, 0);
                 for (i, factor) in factors.iter().enumerate().rev() {
                     let n = factor.size();
-                    v += place * part(factor, i, rest % n, source);
+                    v += place * part(factor, i as u64, rest % n, draw);
                     (rest, place) = (rest / n, place * n);
                 }
                 v
             }
             Parts::Mix(pick, parts) => {
                 // The draw of a part is the mixture's own, and no code enters it but by its address.
-                let i = source.draw(pick, 0) as usize;
-                part(&parts[i], i, u, source)
+                let i = draw(pick, path, 0);
+                part(&parts[i as usize], i, u, draw)
             }
             Parts::Product(pair) => (0..)
                 .zip(pair.iter())
-                .fold(u, |u, (i, matrix)| part(matrix, i, u, source)),
+                .fold(u, |u, (i, matrix)| part(matrix, i, u, draw)),
         }
     }
 }
 
-/// Draw from the `i`-th matrix of a composite.
-fn part(matrix: &Matrix, i: usize, u: u64, source: &mut impl Source) -> u64 {
-    source.enter(i as u64);
-    let v = matrix.sampler().respond(u, source);
-    source.leave();
-    v
-}
+/// The number of a matrix in a composite, and the path to that; none is the matrix itself.
+pub struct Path<'a>(u64, Option<&'a Path<'a>>);
 
-/// Where the words of one answer come from.
-pub trait Source {
-    /// Draw from one leaf.
-    fn draw(&mut self, leaf: &Leaf, u: u64) -> u64;
-
-    /// The draws up to [`leave`](Source::leave) are those of the `i`-th matrix of a composite.
-    fn enter(&mut self, _i: u64) {}
-
-    /// See [`enter`](Source::enter).
-    fn leave(&mut self) {}
-}
-
-/// Words that are never used again: no draw needs words of its own.
-impl<M: More> Source for M {
-    fn draw(&mut self, leaf: &Leaf, u: u64) -> u64 {
-        let word = &self.next().to_le_bytes()[..leaf.bytes()];
-        match leaf.decide(word, u) {
-            (v, false) => v,
-            (_, true) => leaf.resolve(word, u, self),
-        }
+impl Path<'_> {
+    /// The numbers from the outermost composite on.
+    pub fn numbers(path: Option<&Path<'_>>) -> Vec<u64> {
+        let upward = std::iter::successors(path, |path| path.1);
+        let mut numbers: Vec<u64> = upward.map(|path| path.0).collect();
+        numbers.reverse();
+        numbers
     }
 }
 
