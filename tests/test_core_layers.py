@@ -78,6 +78,30 @@ def test_every_folder_has_its_layer() -> None:
     assert {module(path)[0] for path in rust()} == set(LAYERS)
 
 
+def lines(folder: Path, kind: str) -> dict[str, int]:
+    """The lines of every file of a kind."""
+    return {
+        path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines())
+        for path in folder.rglob(f"*.{kind}")
+    }
+
+
+# Most lines in all and in one file: what one person can still read.
+@pytest.mark.parametrize(
+    ("folder", "kind", "in_all", "in_one"),
+    [("src", "rs", 25_000, 500), ("python/bistochastic", "py", 11_000, 620)],
+)
+def test_code_stays_short(folder: str, kind: str, in_all: int, in_one: int) -> None:
+    found = lines(ROOT / folder, kind)
+    assert {path: n for path, n in found.items() if n > in_one} == {}
+    assert 1000 < sum(found.values()) <= in_all
+
+
+def test_few_blocks_are_unsafe() -> None:
+    blocks = sum(len(re.findall(r"\bunsafe\s*\{", product(text))) for text in rust().values())
+    assert 0 < blocks <= 20
+
+
 def test_imports_point_down() -> None:
     texts = rust()
     found = {path: upward(path, text) for path, text in texts.items()}
