@@ -52,6 +52,7 @@ build-bench: build-test
 rust:
 	cargo fmt --check
 	MAKEFLAGS= cargo clippy --locked --all-targets --features python --quiet -- -D warnings
+	MAKEFLAGS= cargo clippy --locked --all-targets --quiet -- -D warnings
 	MAKEFLAGS= cargo test --locked --quiet
 	MAKEFLAGS= RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet
 

@@ -13,7 +13,7 @@
 
 use std::fmt::{self, Display};
 
-/// The parts of the sentence.
+/// What a refusal says: `` `name` must <requirement>; got <fact> ``, in its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     /// The parameter.
@@ -30,7 +30,7 @@ impl Display for Sentence {
     }
 }
 
-/// A sentence and the category that decides its Python exception.
+/// What was refused, in one sentence, by categories that are exceptions in Python.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The right type with a wrong value.

@@ -19,6 +19,13 @@
 //! Every probability is a fraction, and every row and column sums to exactly 1. A stated beta is never above the true one,
 //! and a stated epsilon is never below it. Nothing depends on the number of threads, which `BISTOCHASTIC_THREADS` sets.
 //!
+//! | to | call |
+//! |---|---|
+//! | make a matrix | [`Matrix::randomized_response`], [`Matrix::build`] for every family |
+//! | know what it hides | [`Matrix::beta`], [`Matrix::entropy_rate`], [`Matrix::epsilon`]; [`entropy_rate`] of a plain array |
+//! | report | [`Matrix::randomize`] under a [`Key`]; [`Matrix::probabilities`] says how likely each report is |
+//! | decompose | [`Matrix::decompose`] and [`decompose_all`] with [`Options`], which give a [`Decomposition`] |
+//!
 //! This is the core of the Python package of the same name, which has more: estimation, measures, addresses by id.
 
 // For those who change it: the modules are layers, the lowest first. `tests/test_core_layers.py` reads the imports.
@@ -26,8 +33,9 @@
 //
 // NaN has to fail a condition, so conditions are written `!(x >= 0.0)`.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
-// Most of the core is called by the Python layer alone.
-#![cfg_attr(not(feature = "python"), allow(dead_code, unused_imports))]
+// Most of the core is called by the Python layer alone, and tested without it. What nobody calls is reported where that
+// layer is compiled too: `make rust` runs clippy with the feature and without.
+#![cfg_attr(not(feature = "python"), allow(dead_code))]
 
 mod error;
 mod system;

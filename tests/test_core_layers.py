@@ -43,7 +43,7 @@ def product(text: str) -> str:
 
 
 def module(path: str) -> list[str]:
-    """``draw/alias/mod.rs`` is ``["draw", "alias"]``."""
+    """``draw/sampler/mod.rs`` is ``["draw", "sampler"]``."""
     parts = path.removesuffix(".rs").split("/")
     return parts[:-1] if parts[-1] == "mod" else parts
 
@@ -76,6 +76,30 @@ def rust() -> dict[str, str]:
 
 def test_every_folder_has_its_layer() -> None:
     assert {module(path)[0] for path in rust()} == set(LAYERS)
+
+
+def lines(folder: Path, kind: str) -> dict[str, int]:
+    """The lines of every file of a kind."""
+    return {
+        path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines())
+        for path in folder.rglob(f"*.{kind}")
+    }
+
+
+# Most lines in all and in one file: what one person can still read.
+@pytest.mark.parametrize(
+    ("folder", "kind", "in_all", "in_one"),
+    [("src", "rs", 25_000, 500), ("python/bistochastic", "py", 11_000, 620)],
+)
+def test_code_stays_short(folder: str, kind: str, in_all: int, in_one: int) -> None:
+    found = lines(ROOT / folder, kind)
+    assert {path: n for path, n in found.items() if n > in_one} == {}
+    assert 1000 < sum(found.values()) <= in_all
+
+
+def test_few_blocks_are_unsafe() -> None:
+    blocks = sum(len(re.findall(r"\bunsafe\s*\{", product(text))) for text in rust().values())
+    assert 0 < blocks <= 20
 
 
 def test_imports_point_down() -> None:
@@ -123,7 +147,7 @@ def test_the_test_would_see_an_upward_import() -> None:
         "use crate::draw::key::Key;",
         "use crate::{draw, error};",
         "use crate::{error::{Error, Result}, birkhoff::Sum};",
-        "fn f() { crate::draw::word::low(); }",
+        "fn f() { crate::draw::code::low(); }",
         "use super::super::draw;",
         "#[cfg(test)]\nmod tests {\n}\nuse crate::draw;",
         "#[cfg(test)]\nmod counted;\nuse crate::draw;",

@@ -49,12 +49,27 @@ def test_the_terms_do_not_depend_on_the_threads() -> None:
         "    for _ in range(30): block[40*k + i, 40*k + r.permutation(40)] += r.integers(1, 999)\n"
         "    s = block[40*k].sum(); block[40*k + i, 40*k + i] += 20_000 - s\n"
         "ms.append(bs.dense(block)); h = hashlib.sha256()\n"
+        "wide = np.zeros((600, 600), dtype=int); i = np.arange(600)\n"
+        "for _ in range(250): wide[i, r.permutation(600)] += r.integers(1, 1 << 40)\n"
+        "for m in (bs.balance(r.random((300, 300))), bs.dense(wide)):\n"
+        "    d = m.decompose(max_terms=60)\n"
+        "    h.update(d.weights.tobytes() + d.permutations.tobytes())\n"
         "for o in ({}, {'restarts': 6}):\n"
         "    for d in bs.decompose_all(ms, **o) + [m.decompose(**o) for m in ms]:\n"
         "        h.update(d.weights.tobytes() + d.permutations.tobytes())\n"
         "print(h.hexdigest())"
     )
     assert len({child(code, BISTOCHASTIC_THREADS=n) for n in ("1", "2", "5")}) == 1
+
+
+def test_messages_name_the_class_that_callers_see() -> None:
+    found = bs.uniform(3).decompose()
+    with pytest.raises(TypeError, match=r"^Decomposition\.permutation\(\) takes 1 positional"):
+        found.permutation(0, 1)  # type: ignore[call-arg]
+    with pytest.raises(AttributeError, match=r"'bistochastic\.Decomposition'"):
+        found.terms = 1  # type: ignore[misc]
+    with pytest.raises(AttributeError, match=r"'bistochastic\.Matrix'"):
+        found.matrix.beta = 1  # type: ignore[misc]
 
 
 def test_all_at_once_is_one_by_one() -> None:

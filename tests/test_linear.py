@@ -261,3 +261,21 @@ def test_bad_vectors_are_one_sentence(call: Any, error: type[Exception], text: s
         call()
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_small_axes_that_share_a_table_give_what_they_give_in_turn() -> None:
+    sizes = (10, 2, 4, 4, 2, 3, 20)
+    parts = [bs.geometric(n, temperature=0.7) for n in sizes]
+    m, x = bs.kron(*parts), np.random.default_rng(8).random(math.prod(sizes))
+    for inverse in (False, True):
+        want = x.reshape(sizes)
+        for part in parts:
+            # The first axis becomes the last.
+            flat = want.reshape(part.size, -1)
+            flat = part.solve(flat) if inverse else part.apply(flat)
+            want = np.moveaxis(flat.reshape(want.shape), 0, -1)
+        got = m.solve(x) if inverse else m.apply(x)
+        assert np.abs(got - want.ravel()).max() <= 1e-14 * np.abs(want).max()
+    # A table of several inverses has numbers up to 5, one inverse up to 1.5.
+    steep = bs.kron(*[bs.dense([[3, 1], [1, 3]])] * 12)
+    assert np.allclose(steep.solve(np.full(4096, 1e308)), 1e308)

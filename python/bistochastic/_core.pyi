@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import disjoint_base
 
-from bistochastic.birkhoff import Decomposition
+from bistochastic.birkhoff import Decomposition as _Decomposition
 from bistochastic.matrix import Matrix as _Matrix
 
 _Code = TypeVar("_Code", bound=np.integer[Any] | np.bool_)
 
 __all__ = [
+    "Decomposition",
     "Key",
     "Matrix",
     "SpelledIds",
     "Tally",
-    "Terms",
     "Tridiagonal",
     "anatomy",
     "arrays",
@@ -177,7 +177,7 @@ class Matrix:
     def __deepcopy__(self, _memo: Any) -> Self: ...
 
 @disjoint_base
-class Terms:
+class Decomposition:
     def __new__(cls, *_given: Any, **_named: Any) -> Self: ...
     @property
     def terms(self) -> int: ...
@@ -208,12 +208,12 @@ def decompose(
     matrix: Matrix,
     options: tuple[float, int | None, int],
     progress: Callable[[float], object] | None,
-) -> Decomposition: ...
+) -> _Decomposition: ...
 def decompose_all(
     matrices: Iterable[Matrix],
     options: tuple[float, int | None, int],
     progress: Callable[[float], object] | None,
-) -> list[Decomposition]: ...
+) -> list[_Decomposition]: ...
 
 @final
 class Tridiagonal:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @final
-class Decomposition(_core.Terms, Shown):
+class Decomposition(_core.Decomposition, Shown):
     """A matrix as a weighted sum of permutations; see :meth:`Matrix.decompose`.
 
     Iteration gives pairs of an exact weight and a permutation. For structured families the

@@ -24,6 +24,7 @@ from bistochastic.structure import Kron, Mixture, Product, Stochastic, compositi
 
 Basis = Literal["flat", "cyclic", "cosine"]
 Run: TypeAlias = Callable[[Array, bool], Array]
+Steps: TypeAlias = list[tuple[int, Run | Array]]
 T = TypeVar("T")
 
 # Beyond this condition doubles cannot tell a matrix from a singular one, and below this a singular
@@ -382,8 +383,8 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
         few, rest = structure.parts_in(part) <= _FEW, rest_of_uniform(part)
         match composition(part):
             case Kron():
-                axes = [(axis.size, of(axis)) for axis in structure.axes(part)]
-                return partial(_axis_by_axis, axes)
+                steps: Steps = [(axis.size, of(axis)) for axis in structure.axes(part)]
+                return partial(_axis_by_axis, steps, {})
             case Product(parts=parts) if few:
                 return partial(_one_by_one, [of(each) for each in parts], inverse)
             case Mixture() as mixture if few and not inverse:
@@ -415,12 +416,45 @@ def _unmixed(weight: float, run: Run, rows: Array, back: bool) -> Array:
     return run((rows - added) / weight, back)
 
 
-def _axis_by_axis(steps: list[tuple[int, Run]], rows: Array, back: bool) -> Array:
+# Axes of up to this many codes are tables, neighbours with a product up to it one table. Many
+# cells pay for the tables.
+_TOGETHER, _CELLS = 16, 1 << 12
+
+
+def _axis_by_axis(steps: Steps, tables: dict[bool, Steps], rows: Array, back: bool) -> Array:
+    if rows.size >= _CELLS:
+        tables[back] = tables.get(back) or _in_tables(steps, back)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = _in_turn(tables[back], rows, back)
+            # The product of two inverses may overflow where one after the other does not.
+            if np.isfinite(found.sum()):
+                return found
+    return _in_turn(steps, rows, back)
+
+
+def _in_tables(steps: Steps, back: bool) -> Steps:
+    joined: Steps = []
+    for size, step in steps:
+        if size <= _TOGETHER and callable(step):
+            table, before = step(np.eye(size), back), joined[-1][1] if joined else None
+            if isinstance(before, np.ndarray) and len(before) * size <= _TOGETHER:
+                joined.pop()
+                table = np.kron(before, table).astype(np.float64, copy=False)
+            joined.append((len(table), table))
+        else:
+            joined.append((size, step))
+    return joined
+
+
+def _in_turn(steps: Steps, rows: Array, back: bool) -> Array:
     # Each step takes the first axis and leaves it as the last, so in the end all are in order.
     shape = rows.shape
     for size, step in steps:
         turned = np.swapaxes(rows.reshape(len(rows), size, -1), 1, 2)
-        rows = step(np.ascontiguousarray(turned).reshape(-1, size), back).reshape(turned.shape)
+        if isinstance(step, np.ndarray):
+            rows = turned @ step
+        else:
+            rows = step(np.ascontiguousarray(turned).reshape(-1, size), back).reshape(turned.shape)
     return rows.reshape(shape)
 
 

@@ -27,17 +27,16 @@ const TIES: usize = 16;
 /// A term reads and writes one entry a row, moves most of them through the queue, and matches on a graph
 /// with few entries a row. Small matrices are worth more where `careful`.
 pub fn decompose(
-    counts: &Counts,
+    mut counts: Counts,
     limits: &Limits,
     careful: bool,
     share: f64,
     progress: &Progress,
 ) -> Listed {
     let size = counts.size;
-    let mut values = memory::copied(&counts.values);
     let mut state = State {
         graph: Matching::new(size),
-        queue: Queue::new((counts.entries()).map(|(u, v, value)| (value, u as u32, v as u32))),
+        queue: Queue::new(&counts),
         degrees: memory::zeros(2 * size),
         bare: 2 * size,
         size,
@@ -65,13 +64,14 @@ pub fn decompose(
             state
                 .graph
                 .column_of
-                .copy_from_slice(choose(ties, counts, &values, state.threshold));
+                .copy_from_slice(choose(ties, &counts, state.threshold));
         }
         let weight = state.threshold;
         out.push(weight, &state.graph.column_of);
         // Apart from what follows, so that the processor waits for many rows at once.
         for (u, (&v, rest)) in state.graph.column_of.iter().zip(&mut rest).enumerate() {
-            let value = &mut values[counts.place(u, v as usize)];
+            let place = counts.place(u, v as usize);
+            let value = &mut counts.values[place];
             *value -= weight;
             *rest = *value;
         }
@@ -89,10 +89,10 @@ pub fn decompose(
 
 /// Of the matchings with no entry below `weight`, the one with most entries equal to it, and among
 /// those the one of least sum.
-fn choose<'a>(ties: &'a mut Assignment, counts: &Counts, values: &[u64], weight: u64) -> &'a [u32] {
-    let top = values.iter().copied().max().unwrap_or(0).max(weight) - weight;
+fn choose<'a>(ties: &'a mut Assignment, counts: &Counts, weight: u64) -> &'a [u32] {
+    let top = counts.values.iter().copied().max().unwrap_or(0).max(weight) - weight;
     let shift = (64 - top.leading_zeros()).saturating_sub(40);
-    for ((u, v, _), &value) in counts.entries().zip(values) {
+    for (u, v, value) in counts.entries() {
         ties.costs[u * counts.size + v] = match value.cmp(&weight) {
             std::cmp::Ordering::Less => FORBIDDEN,
             std::cmp::Ordering::Equal => 0,

@@ -1,5 +1,6 @@
 //! A matrix as integers with one line sum, row by row without its zeros: what is decomposed.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -11,6 +12,12 @@ use crate::system::pool;
 
 /// Largest size of a matrix that is decomposed entry by entry: columns fit 16 bits.
 pub const MAX_SIZE: u64 = 1 << 16;
+
+/// Numbers below which one thread is as fast.
+const SMALL: usize = 1 << 16;
+
+/// Most bands of rows.
+const BANDS: usize = 64;
 
 /// # Law
 /// `values[i]` at `(u, columns[i])` for `i` in `starts[u]..starts[u + 1]`, columns increasing, values
@@ -69,9 +76,48 @@ impl Counts {
 
     /// From all numbers row by row, none of them negative.
     pub fn from_dense(size: usize, total: u64, cells: &[i64]) -> Self {
-        let rows = cells.chunks(size.max(1));
-        let row = |row| (0..).zip(<[i64]>::iter(row)).map(|(v, &c)| (v, c as u64));
-        Counts::from_rows(size, total, rows.map(row))
+        let (mut starts, small) = (memory::zeros(size + 1), cells.len() < SMALL);
+        pool::for_each_chunk(&mut starts[1..], 1, small, |u, end| {
+            let row = &cells[u * size..][..size];
+            end[0] = row.iter().filter(|&&c| c > 0).count();
+        });
+        for u in 0..size {
+            starts[u + 1] += starts[u];
+        }
+        let (mut columns, mut values) = (memory::zeros(starts[size]), memory::zeros(starts[size]));
+        let (mut left, mut rows) = ((&mut columns[..], &mut values[..]), memory::room(size));
+        for ends in starts.windows(2) {
+            let (columns, further) = left.0.split_at_mut(ends[1] - ends[0]);
+            let (values, more) = left.1.split_at_mut(ends[1] - ends[0]);
+            rows.push((columns, values));
+            left = (further, more);
+        }
+        type Place<'a> = (&'a mut u16, &'a mut u64);
+        let set = |(to, (v, &c)): (Place<'_>, (u16, &i64))| (*to.0, *to.1) = (v, c as u64);
+        pool::for_each_chunk(&mut rows, 1, small, |u, row| {
+            let (columns, values) = &mut row[0];
+            let cells = (0..).zip(&cells[u * size..][..size]);
+            let places = columns.iter_mut().zip(&mut **values);
+            // Rows without a zero are most of them, and need no question.
+            match places.len() == size {
+                true => places.zip(cells).for_each(set),
+                false => places.zip(cells.filter(|(_, c)| **c > 0)).for_each(set),
+            }
+        });
+        Counts {
+            size,
+            total,
+            starts,
+            columns,
+            values,
+        }
+    }
+
+    /// Rows that a thread takes at a time.
+    pub fn bands(&self) -> Vec<Range<usize>> {
+        let rows = self.size.div_ceil(BANDS).max(SMALL / self.size.max(1));
+        let starts = (0..self.size).step_by(rows);
+        starts.map(|u| u..self.size.min(u + rows)).collect()
     }
 
     /// The place of `(u, v)`, an entry that is there.
@@ -86,7 +132,15 @@ impl Counts {
 
     /// `(u, v, value)` of every entry.
     pub fn entries(&self) -> impl Iterator<Item = (usize, usize, u64)> + Clone {
-        (0..self.size).flat_map(move |u| {
+        self.entries_of(0..self.size)
+    }
+
+    /// Those of some rows.
+    pub fn entries_of(
+        &self,
+        rows: Range<usize>,
+    ) -> impl Iterator<Item = (usize, usize, u64)> + Clone {
+        rows.flat_map(move |u| {
             (self.starts[u]..self.starts[u + 1])
                 .map(move |i| (u, usize::from(self.columns[i]), self.values[i]))
         })

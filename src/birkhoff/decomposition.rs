@@ -11,6 +11,15 @@ use crate::system::pool;
 use crate::system::progress::Progress;
 
 /// A matrix as a weighted sum of permutations, largest weights first: what [`Matrix::decompose`] gives.
+///
+/// ```
+/// use bistochastic::{Matrix, Options, Target};
+/// let sum = Matrix::randomized_response(3, Target::Keep(0.5))?.decompose(&Options::default())?;
+/// for j in 0..sum.terms() {
+///     println!("{} of {:?}", sum.weight(j)?, sum.permutation(j)?);
+/// }
+/// # Ok::<(), bistochastic::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Decomposition {
     /// The matrix that was decomposed.

@@ -9,7 +9,7 @@
 //! | [`listed`], [`terms`] | terms as an engine gives them; weights and permutations, stored or described |
 //! | [`decomposition`] | the sum that is handed out, plain or by factors |
 //! | [`sample`] | half a matrix, exactly, and so one random permutation without decomposing |
-//! | [`draw`] | a random term of a decomposition |
+//! | [`random_term`] | a random term of a decomposition |
 //! | [`random`] | labellings |
 //!
 //! Where to start: [`decompose`], then [`bottleneck`].
@@ -23,11 +23,11 @@ pub mod bottleneck;
 pub mod closed;
 pub mod counts;
 pub mod decomposition;
-pub mod draw;
 pub mod listed;
 pub mod loose;
 pub mod queue;
 pub mod random;
+pub mod random_term;
 pub mod sample;
 pub mod terms;
 pub mod ties;
@@ -81,7 +81,7 @@ impl Options {
     /// Stop after this many terms.
     ///
     /// # Errors
-    /// None.
+    /// It is 0.
     pub fn max_terms(self, terms: u64) -> Result<Self> {
         let max_terms = Some(terms);
         match terms {
@@ -141,14 +141,15 @@ pub fn decompose(
             .max_terms
             .map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)),
     };
-    let form = search(&counts, options, &limits, share, progress);
+    let total = counts.total;
+    let form = search(counts, options, &limits, share, progress);
     let sum: u64 = match &form.weights {
         Weights::Units(units, _) => units.iter().sum(),
-        _ => counts.total,
+        _ => total,
     };
     Ok(Decomposition {
         matrix: matrix.clone(),
-        complete: sum == counts.total,
+        complete: sum == total,
         sum: Sum::Plain(form),
     })
 }
@@ -173,7 +174,7 @@ pub fn decompose_all(
 /// The best of several ways: as it is, with other labels, and on small matrices with shorter steps. All
 /// are decided by their number alone, so that threads make no difference.
 fn search(
-    counts: &Counts,
+    counts: Counts,
     options: &Options,
     limits: &Limits,
     share: f64,
@@ -181,23 +182,26 @@ fn search(
 ) -> Terms {
     let restarts = options.restarts;
     let share = share / f64::from(restarts);
-    let size = counts.size;
-    let small = restarts == 1 || counts.values.len() < 16;
-    let tried = pool::map(restarts as usize, small, |i| {
+    let (size, total) = (counts.size, counts.total);
+    let again = |i| {
         let mut random = Random::new(i as u64);
         match i {
-            0 => bottleneck::decompose(counts, limits, true, share, progress),
+            0 => bottleneck::decompose(counts.clone(), limits, true, share, progress),
             i if size <= loose::MAX_SIZE && i % 2 == 1 => {
-                loose::decompose(counts, limits, random, share, progress)
+                loose::decompose(&counts, limits, random, share, progress)
             }
             _ => {
                 let (rows, columns) = (random.order(size), random.order(size));
                 let renamed = counts.relabelled(&rows, &columns);
-                let found = bottleneck::decompose(&renamed, limits, false, share, progress);
+                let found = bottleneck::decompose(renamed, limits, false, share, progress);
                 found.renamed_back(&rows, &columns)
             }
         }
-    });
+    };
+    let tried = match restarts {
+        1 => vec![bottleneck::decompose(counts, limits, true, share, progress)],
+        _ => pool::map(restarts as usize, counts.values.len() < 16, again),
+    };
     // Fewer terms; of as many, as a limit leaves, more weight; then the first.
     let best = tried.into_iter().min_by_key(|listed| {
         let sum: u64 = listed.weights.iter().sum();
@@ -206,7 +210,7 @@ fn search(
     let best = best.unwrap_or_else(|| Listed::new(size));
     Terms {
         size: size as u64,
-        weights: Weights::Units(best.weights, counts.total),
+        weights: Weights::Units(best.weights, total),
         permutations: Permutations::Listed(best.columns),
     }
 }

@@ -1,6 +1,10 @@
 //! A queue of entries that only goes down: pushes are never above the last one popped.
 
-use crate::system::memory;
+use std::ops::Range;
+use std::slice::IterMut;
+
+use super::counts::Counts;
+use crate::system::{memory, pool};
 
 /// An entry: its value, row and column.
 pub type Item = (u64, u32, u32);
@@ -27,24 +31,56 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// A queue of items below 2^63, each bucket with the room it needs and no more.
-    pub fn new(items: impl Iterator<Item = Item> + Clone) -> Self {
+    /// A queue of all entries, each bucket with the room it needs and no more. In a bucket they stand row by row,
+    /// whatever thread has put them there.
+    pub fn new(counts: &Counts) -> Self {
+        let bands = counts.bands();
+        let values = |i: usize| {
+            let rows: &Range<usize> = &bands[i];
+            &counts.values[counts.starts[rows.start]..counts.starts[rows.end]]
+        };
+        let most = pool::map(bands.len(), false, |i| values(i).iter().copied().max());
         let mut queue = Queue {
-            buckets: memory::filled(Vec::new(), 64),
+            buckets: Vec::new(),
             filled: 0,
-            last: items.clone().map(|item| item.0).max().unwrap_or(0),
+            last: most.into_iter().flatten().max().unwrap_or(0),
             front: memory::room(2 * SORTED),
             floor: 0,
             spare: memory::room(64),
         };
-        let mut lengths = [0; 64];
-        for item in items.clone() {
-            lengths[queue.bucket(item.0)] += 1;
+        let lengths = pool::map(bands.len(), false, |i| {
+            let mut lengths = [0; 64];
+            values(i)
+                .iter()
+                .for_each(|&value| lengths[queue.bucket(value)] += 1);
+            lengths
+        });
+        let all = |bucket| lengths.iter().map(|lengths| lengths[bucket]).sum();
+        let mut buckets: Vec<Vec<Item>> = (0..64).map(|i| memory::zeros(all(i))).collect();
+        // The places of each band in every bucket.
+        let mut left: Vec<&mut [Item]> = buckets.iter_mut().map(|bucket| &mut bucket[..]).collect();
+        let cut = |lengths: &[usize; 64]| {
+            std::array::from_fn(|i| {
+                let (own, rest) = std::mem::take(&mut left[i]).split_at_mut(lengths[i]);
+                left[i] = rest;
+                own.iter_mut()
+            })
+        };
+        let mut places: Vec<[IterMut<'_, Item>; 64]> = lengths.iter().map(cut).collect();
+        pool::for_each_chunk(&mut places, 1, false, |i, places| {
+            let places = &mut places[0];
+            counts
+                .entries_of(bands[i].clone())
+                .for_each(|(u, v, value)| {
+                    if let Some(place) = places[queue.bucket(value)].next() {
+                        *place = (value, u as u32, v as u32);
+                    }
+                });
+        });
+        for (i, bucket) in buckets.iter().enumerate() {
+            queue.filled |= u64::from(!bucket.is_empty()) << i;
         }
-        for (bucket, length) in queue.buckets.iter_mut().zip(lengths) {
-            memory::reserve(bucket, length);
-        }
-        items.for_each(|item| queue.file(item));
+        queue.buckets = buckets;
         queue
     }
 

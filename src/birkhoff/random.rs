@@ -1,6 +1,6 @@
 //! Numbers that look random and are the same every time, for labellings. Nothing secret comes from here.
 
-use crate::system::memory::Gather;
+use crate::draw::uniform::by_upper_half;
 
 /// SplitMix64.
 #[derive(Debug, Clone)]
@@ -23,12 +23,12 @@ impl Random {
 
     /// A number below `n`, up to 2^32.
     pub fn below(&mut self, n: u64) -> u64 {
-        ((self.word() >> 32) * n) >> 32
+        by_upper_half(n, self.word())
     }
 
     /// The numbers below `n` in some order.
     pub fn order(&mut self, n: usize) -> Vec<u16> {
-        let mut order: Vec<u16> = (0..n).map(|i| i as u16).gather();
+        let mut order: Vec<u16> = (0..n).map(|i| i as u16).collect();
         for i in (1..n).rev() {
             order.swap(i, self.below(i as u64 + 1) as usize);
         }

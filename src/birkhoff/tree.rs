@@ -3,7 +3,6 @@
 use std::sync::Mutex;
 
 use super::terms;
-use crate::system::memory::Gather;
 
 /// Decisions by a script, beyond which the first way is taken; remembers what was asked.
 #[derive(Default)]
@@ -47,7 +46,7 @@ impl Tree {
     /// The next outcome; false if there is none.
     pub(crate) fn advance(&mut self) -> bool {
         let script = self.0.get_mut().unwrap();
-        script.given = script.asked.iter().map(|asked| asked.0).gather();
+        script.given = script.asked.iter().map(|asked| asked.0).collect();
         while let (Some(last), Some(asked)) = (script.given.last_mut(), script.asked.pop()) {
             if *last + 1 < asked.1 {
                 *last += 1;

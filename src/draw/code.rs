@@ -1,8 +1,118 @@
-//! The integers that hold codes, and buffers for codes of each width.
+//! What a code is in 8, 16, 32 and 64 bits, a record's first word in 16, 32 and 64, and buffers for codes of each width.
 
-use crate::draw::word::Unsigned;
 use crate::system::erase::Erased;
 use crate::system::memory;
+
+/// An unsigned integer of any width.
+pub trait Unsigned: Copy + Default + Ord + Send + Sync + std::fmt::Debug + 'static {
+    /// From the lowest bits of a number.
+    fn low(x: u64) -> Self;
+    /// Its value.
+    fn get(self) -> u64;
+}
+
+macro_rules! unsigned {
+    ($($type:ty)*) => {
+        $(impl Unsigned for $type {
+            #[inline(always)]
+            fn low(x: u64) -> Self {
+                x as $type
+            }
+
+            #[inline(always)]
+            fn get(self) -> u64 {
+                self as u64
+            }
+        })*
+    };
+}
+
+unsigned!(u8 u16 u32 u64);
+
+/// A record's first word.
+pub trait Word: Unsigned {
+    /// Its bits.
+    const BITS: u32;
+    /// Its largest value.
+    const MOST: u64 = u64::MAX >> (64 - Self::BITS);
+    /// From its bytes in a stream.
+    fn read(bytes: &[u8]) -> Self;
+}
+
+macro_rules! word {
+    ($($type:ty)*) => {
+        $(impl Word for $type {
+            const BITS: u32 = <$type>::BITS;
+
+            #[inline(always)]
+            fn read(bytes: &[u8]) -> Self {
+                let mut all = [0; size_of::<$type>()];
+                all.copy_from_slice(bytes);
+                <$type>::from_le_bytes(all)
+            }
+        })*
+    };
+}
+
+word!(u16 u32 u64);
+
+/// Something for first words of two, four or eight bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByWord<A, B, C> {
+    /// Two bytes: up to 256 outcomes.
+    Two(A),
+    /// Four: up to 2^24.
+    Four(B),
+    /// Eight.
+    Eight(C),
+}
+
+/// Bytes of a record's first word. They follow the matrix, never the type of the codes.
+pub type WordWidth = ByWord<(), (), ()>;
+
+impl WordWidth {
+    /// For a matrix of this size.
+    pub fn of(size: u64) -> Self {
+        match size {
+            0..=0x100 => ByWord::Two(()),
+            0x101..=0x100_0000 => ByWord::Four(()),
+            _ => ByWord::Eight(()),
+        }
+    }
+}
+
+impl<A, B, C> ByWord<A, B, C> {
+    /// Of one word.
+    pub fn bytes(&self) -> usize {
+        match self {
+            ByWord::Two(_) => 2,
+            ByWord::Four(_) => 4,
+            ByWord::Eight(_) => 8,
+        }
+    }
+}
+
+/// `$run` for what there is of some width; `$as_such` makes the same of that width again.
+macro_rules! each_word {
+    (@ $Width:ident, $as_such:ident, $run:expr) => {{
+        let $as_such = $crate::draw::code::ByWord::$Width;
+        $run
+    }};
+    ($all:expr, $one:pat => $run:expr) => {
+        match $all {
+            $crate::draw::code::ByWord::Two($one) => $run,
+            $crate::draw::code::ByWord::Four($one) => $run,
+            $crate::draw::code::ByWord::Eight($one) => $run,
+        }
+    };
+    ($all:expr, $as_such:ident, $one:pat => $run:expr) => {
+        match $all {
+            $crate::draw::code::ByWord::Two($one) => each_word!(@ Two, $as_such, $run),
+            $crate::draw::code::ByWord::Four($one) => each_word!(@ Four, $as_such, $run),
+            $crate::draw::code::ByWord::Eight($one) => each_word!(@ Eight, $as_such, $run),
+        }
+    };
+}
 
 /// Records that are drawn together: their words stay in the nearest cache. Blocks start at multiples
 /// of it, counted from row 0.
@@ -109,10 +219,10 @@ pub enum ByWidth<A, B, C, D> {
 /// Codes to be written.
 pub type Codes<'a> = ByWidth<&'a mut [u8], &'a mut [u16], &'a mut [u32], &'a mut [u64]>;
 
-/// A width alone.
-pub type Width = ByWidth<(), (), (), ()>;
+/// A width of codes alone.
+pub type CodeWidth = ByWidth<(), (), (), ()>;
 
-impl Width {
+impl CodeWidth {
     /// Of the narrowest codes below `size`.
     pub fn of(size: u64) -> Self {
         match size {
@@ -148,6 +258,10 @@ impl<A, B, C, D> ByWidth<A, B, C, D> {
 
 /// `$run` for what there is of some width; `$as_such` makes the same of that width again.
 macro_rules! each {
+    (@ $Width:ident, $as_such:ident, $run:expr) => {{
+        let $as_such = $crate::draw::code::ByWidth::$Width;
+        $run
+    }};
     ($all:expr, $one:pat => $run:expr) => {
         match $all {
             $crate::draw::code::ByWidth::One($one) => $run,
@@ -156,54 +270,33 @@ macro_rules! each {
             $crate::draw::code::ByWidth::Eight($one) => $run,
         }
     };
-    ($all:expr, $as_such:ident, $one:pat => $run:expr) => {{
-        use $crate::draw::code::ByWidth;
+    ($all:expr, $as_such:ident, $one:pat => $run:expr) => {
         match $all {
-            ByWidth::One($one) => {
-                let $as_such = ByWidth::One;
-                $run
-            }
-            ByWidth::Two($one) => {
-                let $as_such = ByWidth::Two;
-                $run
-            }
-            ByWidth::Four($one) => {
-                let $as_such = ByWidth::Four;
-                $run
-            }
-            ByWidth::Eight($one) => {
-                let $as_such = ByWidth::Eight;
-                $run
-            }
-        }
-    }};
-}
-
-/// `$run` for the type `$C` of codes of a width.
-macro_rules! typed {
-    ($width:expr, $C:ident => $run:expr) => {
-        match $width {
-            $crate::draw::code::ByWidth::One(()) => {
-                type $C = u8;
-                $run
-            }
-            $crate::draw::code::ByWidth::Two(()) => {
-                type $C = u16;
-                $run
-            }
-            $crate::draw::code::ByWidth::Four(()) => {
-                type $C = u32;
-                $run
-            }
-            $crate::draw::code::ByWidth::Eight(()) => {
-                type $C = u64;
-                $run
-            }
+            $crate::draw::code::ByWidth::One($one) => each!(@ One, $as_such, $run),
+            $crate::draw::code::ByWidth::Two($one) => each!(@ Two, $as_such, $run),
+            $crate::draw::code::ByWidth::Four($one) => each!(@ Four, $as_such, $run),
+            $crate::draw::code::ByWidth::Eight($one) => each!(@ Eight, $as_such, $run),
         }
     };
 }
 
-pub(crate) use {each, typed};
+/// `$run` for the type `$C` of codes of a width.
+macro_rules! typed {
+    (@ $type:ty, $C:ident, $run:expr) => {{
+        type $C = $type;
+        $run
+    }};
+    ($width:expr, $C:ident => $run:expr) => {
+        match $width {
+            $crate::draw::code::ByWidth::One(()) => typed!(@ u8, $C, $run),
+            $crate::draw::code::ByWidth::Two(()) => typed!(@ u16, $C, $run),
+            $crate::draw::code::ByWidth::Four(()) => typed!(@ u32, $C, $run),
+            $crate::draw::code::ByWidth::Eight(()) => typed!(@ u64, $C, $run),
+        }
+    };
+}
+
+pub(crate) use {each, each_word, typed};
 
 /// Buffers that no draw uses now, by the width of their codes. Each holds one code per record of a block.
 #[derive(Default)]

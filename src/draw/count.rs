@@ -1,6 +1,6 @@
 //! How often each code occurs in a column, at the speed of reading it.
 
-use super::word::Unsigned;
+use super::code::Unsigned;
 use crate::system::{memory, pool, stop};
 
 /// Codes between two places where work may stop.

@@ -13,6 +13,20 @@ use crate::system::erase::{self, Secret};
 pub use crate::system::erase::SECRET;
 
 /// 32 secret bytes, erased when dropped, compared in constant time, printed as a fingerprint only.
+///
+/// ```
+/// use bistochastic::Key;
+/// let key = Key::generate()?;
+/// let path = std::env::temp_dir().join(format!("{}.key", key.fingerprint()));
+/// key.to_file(&path)?;
+/// let (again, others_may_read) = Key::from_file(&path, false)?;
+/// assert!(again == key && !others_may_read);
+/// # std::fs::remove_file(path).unwrap();
+///
+/// assert_eq!(Key::from_slice(&[7; 32])?, Key::from_bytes([7; 32]));
+/// assert!(Key::insecure(1).is_insecure());
+/// # Ok::<(), bistochastic::KeyFileError>(())
+/// ```
 pub struct Key {
     bytes: Secret,
     insecure: bool,

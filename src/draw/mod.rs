@@ -12,7 +12,6 @@ pub mod plan;
 pub mod randomize;
 pub mod respond;
 pub mod sampler;
-pub mod spelled;
+pub mod string_ids;
 pub mod tally;
 pub mod uniform;
-pub mod word;

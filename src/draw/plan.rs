@@ -8,7 +8,7 @@ use super::hashing::{BLOCK, Hashing, Messages};
 use super::key::Key;
 use super::randomize::block::words;
 use super::randomize::{Id, Ids};
-use super::spelled::{Part, Prefixed, Spelled};
+use super::string_ids::{Part, Prefixed, Spelled};
 use crate::system::stop::Paced;
 use crate::system::{memory, pool};
 

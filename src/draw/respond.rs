@@ -7,13 +7,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::draw::alias::More;
 use crate::draw::derive::{Label, derive};
 use crate::draw::key::{Key, SECRET};
 use crate::draw::keystream::{BLOCK, Keystream};
 use crate::draw::randomize::Id;
-use crate::draw::randomize::further::Further;
-use crate::draw::sampler::{Leaf, Source};
+use crate::draw::randomize::draw::Further;
+use crate::draw::sampler::{Leaf, Path};
+use crate::draw::uniform::More;
 use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::system::erase;
@@ -124,47 +124,20 @@ pub fn keyed(matrix: &Matrix, key: &Key, labels: &[Label], code: u64, id: Id<'_>
         let must = "be an integer from -2^63 to 2^64 - 1";
         return Err(Error::value("id", must, "one outside"));
     }
-    let mut source = Keyed {
-        key,
-        labels,
-        digest: matrix.digest(),
-        path: Vec::new(),
-        code,
-        id,
-    };
-    Ok(matrix.sampler().respond(code, &mut source))
-}
-
-/// The words of one person with one code, each draw under keys of its own.
-struct Keyed<'a> {
-    key: &'a Key,
-    labels: &'a [Label],
-    digest: &'a [u8; 32],
-    path: Vec<u64>,
-    code: u64,
-    id: Id<'a>,
-}
-
-impl Source for Keyed<'_> {
-    fn draw(&mut self, leaf: &Leaf, u: u64) -> u64 {
-        let make = |purpose| derive(self.key, purpose, self.labels, &self.path, self.digest);
-        let mut block = self.id.block(self.code, make);
-        let bytes = leaf.bytes();
-        let v = match leaf.decide(&block[..bytes], u) {
+    // Each draw has keys of its own.
+    let digest = matrix.digest();
+    let mut draw = |leaf: &Leaf, path: Option<&Path<'_>>, u| {
+        let path = Path::numbers(path);
+        let mut block = id.block(code, |purpose| derive(key, purpose, labels, &path, digest));
+        let word = &block[..leaf.bytes()];
+        let v = match leaf.decide(word, u) {
             (v, false) => v,
-            (_, true) => leaf.resolve(&block[..bytes], u, &mut Further::of_block(block)),
+            (_, true) => leaf.resolve(word, u, &mut Further::of_block(block)),
         };
         erase::all(&mut block);
         v
-    }
-
-    fn enter(&mut self, i: u64) {
-        self.path.push(i);
-    }
-
-    fn leave(&mut self) {
-        self.path.pop();
-    }
+    };
+    Ok(matrix.sampler().respond(code, None, &mut draw))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Random words, and three ways from them to a number below `n`. Each is exact, and outputs depend on which it is.
+//! Random words, and the ways from them to a number below `n`. Outputs depend on which it is.
 
 /// Random words, as many as it takes.
 pub trait More {
@@ -61,6 +61,11 @@ pub fn by_long_remainder(n: u128, more: &mut impl More) -> u128 {
             return number % n;
         }
     }
+}
+
+/// Near to uniform below `n`, which is at most 2^32, from the upper half of one word: for what needs no chance.
+pub fn by_upper_half(n: u64, word: u64) -> u64 {
+    ((word >> 32) * n) >> 32
 }
 
 /// Whether a word is one of those that every number below `product` has as many of.

@@ -18,6 +18,17 @@ use crate::system::kept::Kept;
 ///
 /// Numbers about it are found at the first question and kept. Two are equal if their family and parameters are.
 ///
+/// ```
+/// use bistochastic::{Matrix, Target};
+/// let m = Matrix::randomized_response(4, Target::Keep(0.5))?;
+/// assert_eq!((m.name(), m.size()), ("randomized_response", 4));
+/// // 1/2 is three times 1/6, and 1.7925 of 2 bits are hidden.
+/// assert!((m.epsilon() - 3f64.ln()).abs() < 1e-15);
+/// assert!((m.entropy_rate() - 1.7925).abs() < 1e-4);
+/// assert_eq!(m.beta(), m.entropy_rate() / 2.0);
+/// # Ok::<(), bistochastic::Error>(())
+/// ```
+///
 /// # Panics
 /// A question that takes more memory than there is unwinds, as an allocation that fails would abort.
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@
 //! | [`scaling`] | rows and columns that sum to 1 |
 //! | [`digest`], [`same`] | what enters every derivation; whether two laws are the same |
 //!
-//! To add a family: its builder in `families/` and a line in [`REGISTRY`].
+//! To add a family: its builder in `families/` and a line in [`registry`].
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub mod scaling;
 pub mod survey;
 
 pub use matrix::Matrix;
-pub use registry::{Entry, REGISTRY, build};
+pub use registry::build;
 
 /// What a matrix is made of. Closed forms ask for this, never for a family's name: drawing, measures, linear maps, sums of
 /// permutations, estimation.

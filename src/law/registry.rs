@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use crate::law::Matrix;
 use crate::law::families::*;
 use crate::law::parameters::{Arguments, Value};
-use crate::system::memory::Gather;
 
 /// A family: what it is called, what a caller may give and what its matrices hold.
 #[derive(Debug)]
@@ -58,7 +57,7 @@ registry! {
 /// An unknown family or parameter; whatever the family refuses.
 pub fn build(family: &str, given: Vec<(String, Value)>) -> Result<Matrix> {
     let Some(entry) = REGISTRY.iter().find(|entry| entry.name == family) else {
-        let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).gather();
+        let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).collect();
         let must = format!("be one of {}", names.join(", "));
         return Err(Error::value("family", must, format!("{family:?}")));
     };

@@ -7,7 +7,6 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::system::kept::Kept;
-use crate::system::memory::Gather;
 
 /// `hi + lo` with `|lo| <= ulp(hi) / 2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -148,7 +147,7 @@ impl Dd {
             (FIRST..=182)
                 .map(|i| STEPS as f64 / i as f64)
                 .map(|c| (c, full(Dd::from(c))))
-                .gather()
+                .collect()
         });
         let place = (m.hi * STEPS as f64 + 0.5) as usize;
         match table.get(place.wrapping_sub(FIRST)) {

@@ -6,7 +6,6 @@
 use crate::number::bits::Bits;
 use crate::number::dd::{self, Dd};
 use crate::number::lattice::gcd;
-use crate::system::memory::Gather;
 
 /// `(sum of weight * log2(base)) / denominator`, exactly.
 #[derive(Debug, Clone)]
@@ -127,7 +126,7 @@ impl LogSum {
 /// Whether `sum of weight * log(base)` is 0.
 fn logarithms_cancel(equation: &[(i128, u128)]) -> bool {
     let mut basis: Vec<u128> = Vec::new();
-    let mut pending: Vec<u128> = equation.iter().map(|t| t.1).gather();
+    let mut pending: Vec<u128> = equation.iter().map(|t| t.1).collect();
     while let Some(x) = pending.pop() {
         if x <= 1 {
             continue;

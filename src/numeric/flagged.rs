@@ -17,7 +17,7 @@
 use zeroize::Zeroize;
 
 use super::Item;
-use super::draw::{Buffer, Draw, Source, kind};
+use super::decisions::{Buffer, Draw, Source, kind};
 use super::scatter::{self, Sizes};
 use crate::system::memory;
 use crate::system::stop::Paced;

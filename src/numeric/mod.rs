@@ -46,7 +46,7 @@ pub mod anatomy;
 pub mod bits;
 pub mod cloud;
 pub mod columns;
-pub mod draw;
+pub mod decisions;
 pub mod flagged;
 pub mod mdav;
 pub mod optimal;
@@ -57,7 +57,7 @@ pub mod shuffle;
 #[cfg(test)]
 mod tree;
 
-use draw::{Buffer, Draw, Source, kind};
+use decisions::{Buffer, Draw, Source, kind};
 
 /// What can be moved: plain numbers of some bytes.
 pub trait Item: Copy + Default + Send + Sync + std::fmt::Debug + 'static {}

@@ -18,7 +18,7 @@
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Item;
-use super::draw::{Buffer, Draw, Source, kind};
+use super::decisions::{Buffer, Draw, Source, kind};
 use super::shuffle::share;
 use crate::law::Alphas;
 use crate::system::memory;

@@ -16,7 +16,7 @@
 use zeroize::Zeroize;
 
 use super::Item;
-use super::draw::{Buffer, Draw, Source, kind};
+use super::decisions::{Buffer, Draw, Source, kind};
 use super::flagged::Flags;
 use super::shuffle::{self, share};
 use crate::system::memory;

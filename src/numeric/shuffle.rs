@@ -3,14 +3,14 @@
 //! # Law
 //! Fisher and Yates: the last place takes any of `n` values, the place before it any of the `n - 1` that are
 //! left, and so on: `n!` ways, all as likely. So each place of a class of `n` is as likely for each value: `1/n`.
-//! Several of these numbers come from one word ([`draw`](super::draw)), for small classes those of several classes.
+//! Several of these numbers come from one word ([`decisions`](super::decisions)), for small classes those of several classes.
 //!
 //! # Cost
 //! A pass over the values, and one word for as many numbers as multiply to `WORTH`: 8 classes of five. Stretches
 //! of whole classes go to the threads; a class of more than `LARGE` is dealt out (`scatter`).
 
 use super::Item;
-use super::draw::{Buffer, Digits, Draw, Source, kind};
+use super::decisions::{Buffer, Draw, Source, kind};
 use super::scatter;
 use crate::law::Run;
 use crate::system::memory::{self, Gather};
@@ -38,7 +38,7 @@ pub fn one<T: Item>(x: &mut [T], draw: &mut impl Draw) {
         let mut digits = draw.digits(product);
         for n in (open + 1..=last).rev() {
             // The place n - 1 takes one of the n that are left.
-            let from = digits.next(n);
+            let from = digits(n);
             x.swap(n as usize - 1, from as usize);
         }
     }
@@ -61,7 +61,7 @@ fn alike<T: Item>(x: &mut [T], n: usize, draw: &mut impl Draw) {
         let mut digits = draw.digits(product);
         for class in classes.chunks_mut(n) {
             for k in (2..=n).rev() {
-                let from = digits.next(k as u64);
+                let from = digits(k as u64);
                 class.swap(k - 1, from as usize);
             }
         }

@@ -1,26 +1,15 @@
 //! For tests: permutations of values by every outcome of all random decisions.
 
-use super::draw::{Buffer, Digits, Draw, Source};
+use super::decisions::{Buffer, Draw, Source};
 pub(super) use crate::birkhoff::tree::Tree;
 use crate::birkhoff::tree::marginals;
 use crate::system::memory::{self, Gather};
 
-pub(crate) struct Ask<'a>(&'a Tree);
-
-impl Digits for Ask<'_> {
-    fn next(&mut self, n: u64) -> u64 {
-        self.0.ask(n, |_| (1, n))
-    }
-}
+struct Ask<'a>(&'a Tree);
 
 impl Draw for Ask<'_> {
-    type Digits<'a>
-        = Ask<'a>
-    where
-        Self: 'a;
-
-    fn digits(&mut self, _: u64) -> Ask<'_> {
-        Ask(self.0)
+    fn digits(&mut self, _: u64) -> impl FnMut(u64) -> u64 {
+        |n| self.0.ask(n, |_| (1, n))
     }
 
     fn happens(&mut self, a: u64, b: u64) -> bool {
@@ -29,15 +18,13 @@ impl Draw for Ask<'_> {
 
     fn fill(&mut self, bits: u32, out: &mut [u16]) {
         for number in out {
-            *number = self.next(1 << bits) as u16;
+            *number = self.below(1 << bits) as u16;
         }
     }
 }
 
 impl Source for Tree {
-    type Draw<'a> = Ask<'a>;
-
-    fn open<'a>(&'a self, _: &'a mut Buffer, _: u64) -> Ask<'a> {
+    fn open<'a>(&'a self, _: &'a mut Buffer, _: u64) -> impl Draw {
         Ask(self)
     }
 }

@@ -8,19 +8,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::birkhoff::counts::MAX_SIZE;
-use crate::birkhoff::draw::Drawer;
+use crate::birkhoff::random_term::Drawer;
 use crate::birkhoff::{self, Options, Sum};
 use crate::draw::derive::{Label, Purpose};
 use crate::error::Error;
 use crate::law::Law;
 use crate::py::convert::{self, as_real, fraction, type_name, whole};
-use crate::py::secret::Secret;
+use crate::py::key::Secret;
 use crate::py::work::{detached, watched};
-use crate::py::{law, memory, package};
+use crate::py::{matrix, memory, package};
 use crate::system::{self, pool, stop};
 
 /// The terms of a :class:`bistochastic.Decomposition`, which is this class with what Python adds to it.
-#[pyclass(frozen, subclass, module = "bistochastic._core", name = "Terms")]
+#[pyclass(frozen, subclass, module = "bistochastic")]
 pub struct Decomposition {
     inner: birkhoff::Decomposition,
     /// What was asked for, as it enters the derivation of words.
@@ -126,8 +126,8 @@ impl Decomposition {
     /// >>> m.decompose().matrix == m
     /// True
     #[getter]
-    fn matrix(&self) -> law::Made {
-        law::Made(self.inner.matrix.clone())
+    fn matrix(&self) -> matrix::Made {
+        matrix::Made(self.inner.matrix.clone())
     }
 
     /// The weights as the nearest doubles.
@@ -220,14 +220,14 @@ impl Decomposition {
     /// >>> bs.circulant([5, 2, 1]).decompose().residual is None
     /// True
     #[getter]
-    fn residual(&self, py: Python<'_>) -> PyResult<Option<law::Made>> {
+    fn residual(&self, py: Python<'_>) -> PyResult<Option<matrix::Made>> {
         let size = self.size();
         if size > 4096 && size <= u64::from(MAX_SIZE as u32) {
             // Written out entry by entry, two long integers each.
             memory::require("residual", size, size, 40)?;
         }
         let rest = detached(py, u64::MAX, || self.inner.residual())??;
-        Ok(rest.map(law::Made))
+        Ok(rest.map(matrix::Made))
     }
 
     /// The weight of what was left out: 1 minus the sum of the weights, exactly.
@@ -377,7 +377,7 @@ fn made(inner: birkhoff::Decomposition, options: &Options) -> Made {
 #[pyfunction(name = "decompose")]
 pub fn decompose_one(
     py: Python<'_>,
-    matrix: &law::Matrix,
+    matrix: &matrix::Matrix,
     options: Given<'_>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Made> {
@@ -402,7 +402,7 @@ pub fn decompose_all(
     let must = "be matrices, one after the other";
     let other = |item: &Bound<'_, PyAny>| Error::type_("matrices", must, type_name(item));
     // A matrix has an index, so Python would take it for a sequence.
-    if matrices.cast::<law::Matrix>().is_ok() {
+    if matrices.cast::<matrix::Matrix>().is_ok() {
         return Err(other(matrices).into());
     }
     let mut given = Vec::new();
@@ -411,7 +411,7 @@ pub fn decompose_all(
         .call1(("matrices", must, matrices))?;
     for item in items.try_iter()? {
         let item = item?;
-        let matrix = item.cast::<law::Matrix>().map_err(|_| other(&item))?;
+        let matrix = item.cast::<matrix::Matrix>().map_err(|_| other(&item))?;
         fits(matrix.get().inner())?;
         given.push(matrix.get().inner().clone());
     }

@@ -13,7 +13,7 @@ use pyo3::exceptions::{PyIndexError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use super::law::{self, Matrix};
+use super::matrix::{self, Matrix};
 use super::package::{self, Slot};
 use super::scalar::{Scalar, numpy_kind, ratio, scalar};
 pub use super::scalar::{as_real, code, flag, integer, whole};
@@ -278,7 +278,7 @@ fn to_python<'py>(py: Python<'py>, value: &Value, vectors: Vectors) -> PyResult<
                 .into_any(),
         },
         Value::Reals(reals) => listed(py, reals)?,
-        Value::Matrices(matrices) => law::list(py, matrices.iter().cloned())?,
+        Value::Matrices(matrices) => matrix::list(py, matrices.iter().cloned())?,
         Value::Table(rows, columns, cells) => {
             let array = to_python(py, cells, Vectors::Arrays)?
                 .call_method1("reshape", (*rows, *columns))?;

@@ -4,7 +4,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::law::Matrix;
+use super::matrix::Matrix;
 use super::work::detached;
 use super::{convert, memory};
 use crate::error::Error;

@@ -1,9 +1,8 @@
-//! What a `Matrix` says of its law, and the functions that make one.
+//! `Matrix` as Python holds it, what it says of its law, and the functions that make one.
 
 use super::convert::{self, Vectors, type_name};
-use super::law::{Made, Matrix};
-use super::memory;
 use super::work::{detached, guarded};
+use super::{memory, package};
 use crate::error::Error;
 use crate::law;
 use crate::law::parameters::Value;
@@ -11,11 +10,52 @@ use crate::law::same::same;
 use crate::number::bits;
 use crate::system::pool;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+/// The law of a :class:`bistochastic.Matrix`, which is this class with what Python adds to it.
+#[pyclass(frozen, subclass, module = "bistochastic")]
+pub struct Matrix {
+    inner: law::Matrix,
+}
+
+thread_local! {
+    static WAITING: Cell<Option<law::Matrix>> = const { Cell::new(None) };
+}
+
+/// A matrix on its way to Python, where it becomes one of the class that callers see.
+pub struct Made(pub law::Matrix);
+
+impl<'py> IntoPyObject<'py> for Made {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        package::make(py, &package::MATRIX, &WAITING, self.0)
+    }
+}
+
+/// A list of matrices for Python.
+pub fn list<'py>(
+    py: Python<'py>,
+    matrices: impl Iterator<Item = law::Matrix>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let list = PyList::empty(py);
+    for matrix in matrices {
+        list.append(Made(matrix))?;
+    }
+    Ok(list.into_any())
+}
+
 impl Matrix {
+    /// The core's matrix.
+    pub fn inner(&self) -> &law::Matrix {
+        &self.inner
+    }
+
     /// A number of the matrix, without the GIL if it may take long.
     fn measured<T: Send>(
         &self,
@@ -33,6 +73,14 @@ impl Matrix {
 
 #[pymethods]
 impl Matrix {
+    /// Matrices come from the functions of their families.
+    #[new]
+    #[pyo3(signature = (*_given, **_named))]
+    fn new(_given: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let inner = package::taken(&WAITING, &package::MATRIX)?;
+        Ok(Matrix { inner })
+    }
+
     /// Number of categories, the paper's r.
     ///
     /// >>> bs.uniform(5).size
@@ -359,6 +407,6 @@ pub fn parts_in(matrix: &Matrix) -> u64 {
 /// All families by name: the realised parameters of each, with their forms in the JSON Schema.
 #[pyfunction]
 pub fn families() -> BTreeMap<&'static str, Vec<(&'static str, &'static str)>> {
-    let of = |entry: &law::Entry| (entry.name, entry.parameters.to_vec());
-    law::REGISTRY.iter().map(of).collect()
+    let of = |entry: &law::registry::Entry| (entry.name, entry.parameters.to_vec());
+    law::registry::REGISTRY.iter().map(of).collect()
 }

@@ -6,7 +6,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use super::secret::Secret;
+use super::key::Secret;
 use super::work::detached;
 use crate::draw::derive::Purpose;
 use crate::error::Error;
@@ -33,19 +33,6 @@ fn codes(given: &[i64], most: usize) -> Result<Vec<u32>, Error> {
     let outside = |i| Error::value("codes", &*must, format!("one outside, at {i}"));
     let given = (0..).zip(given).paced();
     memory::all(given.map(|(i, n)| code(n).ok_or_else(|| outside(i))))
-}
-
-/// Refuses a value that classes of `l` different ones have no place for.
-fn refuse_frequent(codes: &[u32], records: usize, l: usize) -> Result<(), Error> {
-    let mut counts = memory::zeros::<usize>(records);
-    codes.iter().for_each(|&code| counts[code as usize] += 1);
-    match counts.into_iter().max().filter(|most| most * l > records) {
-        None => Ok(()),
-        Some(most) => {
-            let must = format!("hold no value more than {} times", records / l);
-            Err(Error::value("columns", must, most))
-        }
-    }
 }
 
 /// Refuses what the core would have no room to count.
@@ -78,21 +65,9 @@ pub fn group<'py>(
             levels => Kind::Nominal(levels as usize),
         })
         .collect();
-    let holds = |(j, kind): (usize, &Kind)| match kind {
-        Kind::Nominal(levels) => (0..n).all(|i| {
-            let code = rows[i * d + j];
-            code >= 0.0 && code < *levels as f64 && code.fract() == 0.0
-        }),
-        _ => (0..n).all(|i| rows[i * d + j].is_finite()),
-    };
     if kinds.len() != d || d == 0 {
         let must = format!("say what each of {d} columns holds, one at least");
         return Err(Error::value("kinds", must, kinds.len()).into());
-    }
-    if let Some((j, _)) = kinds.iter().enumerate().find(|&column| !holds(column)) {
-        let must = "hold finite numbers, and codes where `kinds` says so";
-        let got = format!("a number that is neither, in column {j}");
-        return Err(Error::value("rows", must, got).into());
     }
     let (classes, sizes, loss) = detached(py, u64::MAX, || {
         let scaled = scales::on_one_scale(rows, &kinds);
@@ -180,7 +155,6 @@ pub fn anatomy<'py>(
             None => codes(given, records)?,
             Some(l) => {
                 let codes = codes(&columns[columns.len() - records..], records)?;
-                refuse_frequent(&codes, records, l)?;
                 tables::classes(&codes, records, l, &mut words)
             }
         };

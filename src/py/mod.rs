@@ -21,7 +21,6 @@ mod convert;
 mod count;
 mod ids;
 mod key;
-mod law;
 mod linear;
 mod matrix;
 mod memory;
@@ -32,10 +31,7 @@ mod plan;
 mod randomize;
 mod rebuild;
 mod scalar;
-mod secret;
-mod spelled;
 mod structure;
-mod survey;
 mod widths;
 mod work;
 
@@ -65,11 +61,10 @@ mod _core {
         birkhoff::{Decomposition, decompose_all, decompose_one},
         convert::as_path,
         count::count,
-        ids::{hold_ids, joined_ids},
+        ids::{SpelledIds, hold_ids, joined_ids, spelled_ids},
         key::Key,
-        law::Matrix,
         linear::{Tridiagonal, column, notes},
-        matrix::{build, families, identity_of, parts_in, short_row},
+        matrix::{Matrix, build, families, identity_of, parts_in, short_row},
         memory::require_memory,
         microaggregate::{anatomy, class_means, group},
         numeric::{origins, permute_into, shuffle_ties},
@@ -80,8 +75,8 @@ mod _core {
         },
         rebuild::{arrays, restore, restore_parts},
         scalar::{as_real, as_whole, code, flag},
-        spelled::{SpelledIds, spelled_ids},
-        structure::{counts_rank, has_rows, is_certain, structure_of},
-        survey::{entropy_rate, metric_epsilon, of_lines},
+        structure::{
+            counts_rank, entropy_rate, has_rows, is_certain, metric_epsilon, of_lines, structure_of,
+        },
     };
 }

@@ -3,9 +3,9 @@
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use super::law::Matrix;
+use super::key::Secret;
+use super::matrix::Matrix;
 use super::memory;
-use super::secret::Secret;
 use super::widths::array;
 use super::work::detached;
 use crate::draw::code::each;

@@ -8,11 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::ids::{HeldIds, one_id};
-use super::key::Key;
-use super::law::Matrix;
+use super::key::{self, Key, Secret};
+use super::matrix::Matrix;
 use super::memory::written;
 use super::randomize::{Column, Draws};
-use super::secret::{self, Secret};
 use super::widths::pair;
 use super::work::detached;
 use crate::draw::code::each;
@@ -60,7 +59,7 @@ pub fn plan_blocks<'py>(
     first: u64,
     last: bool,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let key = secret::given(key)?;
+    let key = key::given(key)?;
     let labels: Vec<Vec<Label>> = columns.iter().map(|given| names(&given.0)).collect();
     let numpy = py.import("numpy")?;
     let (mut answers, mut pairs) = (Vec::new(), Vec::new());
@@ -111,7 +110,7 @@ pub fn plan_ids<'py>(
     let matrix = matrix.get().inner();
     let draws = Draws {
         matrix,
-        secret: &Secret::labelled(secret::given(key)?, labels),
+        secret: &Secret::labelled(key::given(key)?, labels),
         column: Column::new(codes, matrix.size(), None)?,
         threads: pool::threads(),
     };
@@ -129,7 +128,7 @@ pub fn plan_respond(
     id: &Bound<'_, PyAny>,
 ) -> PyResult<u64> {
     let labels = Label::plan(plan, [Label::List(names(&columns))]);
-    let secret = Secret::labelled(secret::given(key)?, labels);
+    let secret = Secret::labelled(key::given(key)?, labels);
     let id = one_id("id", id, None)?;
     let matrix = matrix.get().inner();
     Ok(keyed(matrix, secret.key(), &secret.labels, code, id)?)
@@ -148,7 +147,7 @@ pub fn plan_column_key(
     kind: &str,
     values: PyReadonlyArray1<'_, u64>,
 ) -> PyResult<Key> {
-    let key = secret::given(key)?;
+    let key = key::given(key)?;
     let values = values.as_slice()?;
     let derived = detached(py, values.len() as u64, || {
         column_key(key, (plan, release, column), kind, values)
@@ -181,7 +180,7 @@ pub fn plan_key(
         })
     };
     let labels = labels.iter().map(label).collect::<PyResult<_>>()?;
-    Ok(own_key(secret::given(key)?, purpose, plan, labels).into())
+    Ok(own_key(key::given(key)?, purpose, plan, labels).into())
 }
 
 /// Pseudonyms: a keyed hash of 16 bytes for every id, the same in every wave of a plan.
@@ -192,7 +191,7 @@ pub fn plan_pseudonyms<'py>(
     plan: &str,
     ids: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let pseudonyms = Pseudonyms::new(secret::given(key)?, plan);
+    let pseudonyms = Pseudonyms::new(key::given(key)?, plan);
     let ids = HeldIds::new(ids)?;
     let (shape, read) = ([ids.len() as u64, 16], ids.read(py)?);
     let ids = read.ids();

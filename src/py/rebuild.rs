@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::convert::{self, Vectors};
-use super::law::{Made, Matrix};
 use super::matrix::built;
+use super::matrix::{Made, Matrix};
 use super::package;
 use crate::error::Error;
 use crate::law::parameters::Value;

@@ -7,7 +7,7 @@ use numpy::{
 use pyo3::prelude::*;
 
 use super::convert::{array_type, type_name};
-use crate::draw::code::{ByWidth, Width, each};
+use crate::draw::code::{ByWidth, CodeWidth, each};
 use crate::error::Error;
 
 type Array<'py, T> = Bound<'py, PyArray1<T>>;
@@ -54,7 +54,7 @@ fn bytes_of(array: &Bound<'_, PyAny>) -> usize {
 /// An array of unsigned integers, of whatever width.
 pub fn array<'py>(name: &str, must: &str, given: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
     let other = |_| Error::type_(name, must, array_type(given));
-    let width = Width::of_bytes(bytes_of(given));
+    let width = CodeWidth::of_bytes(bytes_of(given));
     Ok(each!(width, as_such, () => as_such(given.cast().map_err(other)?.clone())))
 }
 

@@ -5,13 +5,12 @@
 
 use zeroize::Zeroize;
 
-use super::draw::Scratch;
-use super::further::Further;
-use crate::draw::code::Code;
+use super::draw::{Further, Scratch};
+use crate::draw::code::{Code, CodeWidth, typed};
 use crate::draw::derive::Purpose;
 use crate::draw::hashing::Hashing;
 use crate::draw::keystream::{BLOCK, Keystream};
-use crate::draw::spelled::{Part, Prefixed};
+use crate::draw::string_ids::{Part, Prefixed};
 use crate::error::{Error, Result};
 use crate::system::erase::Secret;
 
@@ -404,11 +403,7 @@ fn row_words(
     let fill = |start: usize, words: &mut [u8]| {
         stream.fill(0, first + (start / BLOCK) as u64, words);
     };
-    match bytes {
-        2 => gather::<2>(some, skip, words, fill),
-        4 => gather::<4>(some, skip, words, fill),
-        _ => gather::<8>(some, skip, words, fill),
-    }
+    typed!(CodeWidth::of_bytes(bytes), W => gather::<{ size_of::<W>() }>(some, skip, words, fill));
     0
 }
 
@@ -470,9 +465,23 @@ fn id_words(
 /// The lowest `bytes` of each number, one behind the other.
 fn shorten(numbers: &[u64], bytes: usize, words: &mut [u8]) {
     let pairs = words.chunks_exact_mut(bytes).zip(numbers);
-    match bytes {
-        2 => pairs.for_each(|(to, word)| to.copy_from_slice(&(*word as u16).to_le_bytes())),
-        4 => pairs.for_each(|(to, word)| to.copy_from_slice(&(*word as u32).to_le_bytes())),
-        _ => pairs.for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes())),
+    typed!(CodeWidth::of_bytes(bytes), W => pairs.for_each(|(to, word)| {
+        to.copy_from_slice(&(*word as W).to_le_bytes());
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neither another kind of id, nor 2^64 more, nor another code has the same words.
+    #[test]
+    fn every_id_and_code_has_words_of_its_own() {
+        let keys = IdKeys::new(&|purpose| Box::new([purpose as u8; 32].into()));
+        let [most, below] = [u64::MAX.into(), -1].map(Id::Integer);
+        let ids = [most, below, Id::Text(b"7"), Id::Bytes(b"7")];
+        let both = |&id| [3, 4].map(|code| keys.block(id, code));
+        let blocks: Vec<_> = ids.iter().flat_map(both).collect();
+        assert!((0..8).all(|i| !blocks[..i].contains(&blocks[i])));
     }
 }

@@ -26,7 +26,7 @@ use zeroize::Zeroizing;
 use super::address::{Records, RowKeys, Which};
 use super::draw::{At, Scratch, draw};
 use super::{Draws, RECORDS};
-use crate::draw::code::{ByWidth, Code, Width, each};
+use crate::draw::code::{ByWidth, Code, CodeWidth, each};
 use crate::draw::derive::{Label, Purpose, derive, finish};
 use crate::draw::key::Key;
 use crate::error::{Error, Result};
@@ -88,7 +88,7 @@ impl Column<'_> {
             let must = format!("all have size {size}");
             return Err(Error::value("matrices", must, other.size()));
         }
-        let (width, narrow) = (self.codes.bytes(), Width::of(size).bytes());
+        let (width, narrow) = (self.codes.bytes(), CodeWidth::of(size).bytes());
         if width != narrow {
             let must = format!("have {narrow} bytes each");
             return Err(Error::value("codes", must, format!("{width} bytes")));
@@ -406,7 +406,7 @@ mod tests {
             }
         }
 
-        fn run(&self, last: bool) -> Result<()> {
+        fn run(&self, last: bool) -> Result<(Vec<u8>, Vec<u64>)> {
             let (mut one, mut eight) = (self.one.clone(), self.eight.clone());
             let ([a, b, wide], key) = (&self.laws, Key::insecure(4));
             run(
@@ -431,6 +431,27 @@ mod tests {
                 (0, last),
                 2,
             )
+            .map(|_| (one, eight))
+        }
+    }
+
+    /// One change anywhere, and all columns are drawn anew.
+    #[test]
+    fn all_of_a_block_enters_its_noise() {
+        let change = |change: fn(&mut Held)| {
+            let mut held = Held::new(300);
+            change(&mut held);
+            held.run(true).unwrap()
+        };
+        let whole = change(|_| ());
+        for other in [
+            change(|held| held.one[5] = 2),
+            change(|held| held.eight[299] = 1),
+            change(|held| held.missing[5] = true),
+            change(|held| held.strata[5] = 0),
+        ] {
+            let changed = other.0.iter().zip(&whole.0).filter(|(a, b)| a != b);
+            assert!(changed.count() > 20 && other.1 != whole.1);
         }
     }
 

@@ -4,14 +4,14 @@
 //! The draws of a matrix are numbered as [`Sampler::each_draw`] goes through them. Each has keys of its own, which lie
 //! elsewhere: what a draw does with its words is the same whatever addresses them.
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::address::{Records, Which};
-use crate::draw::code::{Code, Spare, Width, typed};
-use crate::draw::keystream::BLOCK;
+use crate::draw::code::{Code, CodeWidth, Spare, each_word, typed};
+use crate::draw::keystream::{BLOCK, Keystream};
 use crate::draw::loops::{self, Undecided, digits};
-use crate::draw::sampler::kind::of_leaf;
 use crate::draw::sampler::{Composite, Leaf, Parts, Sampler, certain};
+use crate::draw::uniform::More;
 use crate::law::Matrix;
 use crate::system::erase::Erased;
 use crate::system::memory;
@@ -89,7 +89,7 @@ fn joined<C: Code>(
             for (i, factor) in factors.iter().enumerate().rev() {
                 number -= factor.sampler().draws() as usize;
                 let size = factor.size();
-                typed!(Width::of(size), D => {
+                typed!(CodeWidth::of(size), D => {
                     let (mut digits, mut reports) = (scratch.spare.take::<D>(), scratch.spare.take::<D>());
                     let (rest, own, out) = (&mut rest[..n], &mut digits[..n], &mut reports[..n]);
                     if i == 0 {
@@ -106,7 +106,7 @@ fn joined<C: Code>(
             }
             scratch.spare.give(rest);
         }
-        Parts::Mix(pick, parts) => typed!(Width::of(parts.len() as u64), P => {
+        Parts::Mix(pick, parts) => typed!(CodeWidth::of(parts.len() as u64), P => {
             // The choice is the last of the draws.
             let mut picks = scratch.spare.take::<P>();
             // Codes do not enter it, but all words are addressed alike.
@@ -207,10 +207,98 @@ fn leaf_draw<C: Code>(
     let skip = at.records.first_words(number, at.which, bytes, scratch);
     let words = &scratch.words[skip..skip + src.len() * bytes];
     let undecided = &mut scratch.undecided;
-    of_leaf!(leaf, kind => loops::draw(kind, words, src, dst, undecided));
+    each_word!(leaf, kind => loops::draw(kind, words, src, dst, undecided));
     at.records
         .further(number, at.which, scratch, &mut |i, more| {
             let word = &scratch.words[skip + i * bytes..][..bytes];
             dst[i] = C::low(leaf.resolve(word, src[i].get(), more));
         });
+}
+
+/// Where further words come from.
+enum Behind<'a> {
+    /// The blocks of a row.
+    Row(&'a Keystream, u64),
+    /// A stream of the record's own.
+    Own(Keystream),
+}
+
+/// A record's further words.
+pub struct Further<'a> {
+    source: Behind<'a>,
+    drawn: u64,
+    block: [u32; 16],
+    first: Option<u64>,
+}
+
+impl<'a> Further<'a> {
+    /// The words of a row, of which the first may be known.
+    pub(super) fn of_row(stream: &'a Keystream, row: u64, first: Option<u64>) -> Self {
+        Further {
+            source: Behind::Row(stream, row),
+            drawn: 0,
+            block: [0; 16],
+            first,
+        }
+    }
+
+    /// The words of an id and a code: the last 32 bytes of their block are a key.
+    pub(in crate::draw) fn of_block(mut block: [u8; BLOCK]) -> Self {
+        let mut secret = [0; 32];
+        secret.copy_from_slice(&block[32..]);
+        let source = Behind::Own(Keystream::new(&secret));
+        block.zeroize();
+        secret.zeroize();
+        Further {
+            source,
+            drawn: 0,
+            block: [0; 16],
+            first: None,
+        }
+    }
+}
+
+impl More for Further<'_> {
+    fn next(&mut self) -> u64 {
+        let n = self.drawn;
+        self.drawn += 1;
+        if let (0, Some(first)) = (n, self.first) {
+            return first;
+        }
+        // The block of word 0 is not known, if only its word was given.
+        if n.is_multiple_of(8) || (n == 1 && self.first.is_some()) {
+            self.block = match &self.source {
+                Behind::Row(stream, row) => stream.block(*row, n / 8),
+                Behind::Own(stream) => stream.block(n / 8, 0),
+            };
+        }
+        let at = 2 * (n % 8) as usize;
+        u64::from(self.block[at]) | u64::from(self.block[at + 1]) << 32
+    }
+}
+
+impl Drop for Further<'_> {
+    fn drop(&mut self) {
+        self.block.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What [`Further`] gives is what the law of addresses says.
+    #[test]
+    fn further_words_are_the_blocks_of_the_row() {
+        let stream = Keystream::new(&[3; 32]);
+        let pair = |p: &[u32]| u64::from(p[0]) | u64::from(p[1]) << 32;
+        let blocks = (0..3).map(|nonce| stream.block(9, nonce));
+        let want: Vec<u64> = blocks
+            .flat_map(|b| b.chunks(2).map(pair).collect::<Vec<_>>())
+            .collect();
+        for first in [None, Some(want[0])] {
+            let mut more = Further::of_row(&stream, 9, first);
+            assert!(want.iter().all(|&word| more.next() == word));
+        }
+    }
 }

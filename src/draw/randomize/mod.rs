@@ -54,13 +54,12 @@ use crate::system::{pool, stop};
 
 pub mod address;
 pub mod block;
-mod draw;
-pub(super) mod further;
+pub(super) mod draw;
 
 pub use crate::draw::code::{Code, RECORDS};
 pub use address::{Addresses, Id, Ids};
 
-use crate::draw::code::{Width, typed};
+use crate::draw::code::{CodeWidth, typed};
 use crate::system::memory::{self, Gather};
 use address::{IdKeys, Make, Records, RowKeys, Which};
 use draw::{At, Scratch, draw};
@@ -93,7 +92,8 @@ pub fn randomize<T: Code>(
             Records::Ids(ids, &people)
         }
     };
-    let done = typed!(Width::of(draws.size), C => draws.run::<T, C>(codes, out, records, threads));
+    let done =
+        typed!(CodeWidth::of(draws.size), C => draws.run::<T, C>(codes, out, records, threads));
     done.map_err(|position| {
         // Where it is, never which.
         let must = format!("hold integers from 0 to {}", draws.truths - 1);
@@ -231,7 +231,7 @@ impl<'a> Draws<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::spelled::Spelled;
+    use crate::draw::string_ids::Spelled;
     use crate::law::examples::response;
 
     #[test]

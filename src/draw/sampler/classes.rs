@@ -1,7 +1,7 @@
 //! Any code of the class: the word times the class size.
 
-use crate::draw::alias::{More, below};
-use crate::draw::word::Word;
+use crate::draw::code::Word;
+use crate::draw::uniform::{More, by_digits as below};
 use crate::system::memory::Gather;
 
 /// How the class of a code is found.

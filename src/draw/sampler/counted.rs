@@ -1,7 +1,7 @@
 //! For tests: every case of a sampler of 16 bits, counted one by one.
 
 use super::{Kind, Leaf, Sampler};
-use crate::draw::alias::More;
+use crate::draw::uniform::More;
 use crate::law::Matrix;
 use crate::law::examples::{make, table, wholes, with};
 use crate::law::parameters::Value;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::draw::alias::{self, More, below, left_over, share};
-use crate::draw::word::Word;
+use crate::draw::alias::{self, left_over, share};
+use crate::draw::code::Word;
+use crate::draw::uniform::{More, by_digits as below};
 use crate::system::memory::{self, Gather};
 use crate::system::{pool, stop};
 

@@ -17,26 +17,22 @@
 //! | identity, permutation | none | a look-up | through the cache |
 //! | kron, mix, `@` | those of the parts | as in the parts | as in the parts |
 //!
-//! One file a structure, or several: [`one`] for a law that serves all codes, [`randomized_response`], [`classes`],
-//! [`tridiagonal`], [`dense`]. [`kind`] is what a first word of some width decides.
+//! [`kind`] is what a first word of some width decides; [`classes`], [`tridiagonal`] and [`dense`] have a file each.
 
 use std::sync::Arc;
 
-use crate::draw::alias::{More, Outcomes};
-use crate::draw::word::Width;
+use crate::draw::alias::Outcomes;
+use crate::draw::code::{WordWidth, each_word};
 use crate::law::{Law, Matrix};
 use crate::system::memory::Gather;
 use classes::Classes;
 use dense::Dense;
-use kind::leaf;
-use one::{One, Then};
+use kind::{One, Then};
 use tridiagonal::Tridiagonal;
 
 pub mod classes;
 pub mod dense;
 pub mod kind;
-pub mod one;
-pub mod randomized_response;
 pub mod tridiagonal;
 
 #[cfg(test)]
@@ -91,19 +87,18 @@ impl Sampler {
     /// # Panics
     /// A product of other than two matrices, which no family is.
     pub fn new(law: &Law) -> Self {
-        Self::with(law, Width::of(law.size()))
+        Self::with(law, WordWidth::of(law.size()))
     }
 
     /// With a first word of this width, if there is one draw.
-    pub(crate) fn with(law: &Law, width: Width) -> Self {
-        let one =
-            |width, law, total: &u64, then| leaf!(width, Kind::One(One::new(law, *total, then)));
+    pub(crate) fn with(law: &Law, width: WordWidth) -> Self {
+        let one = |width, law, total: &u64, then| each_word!(width, leaf, () => leaf(Kind::One(One::new(law, *total, then))));
         Sampler::Leaf(match law {
             Law::Permutation(targets) => return Sampler::Permutation(Some(Arc::clone(targets))),
             Law::Classes { .. } if law.is_certain() => return Sampler::Permutation(None),
             Law::Classes { size, runs } => {
                 let runs = runs.iter().map(|run| (run.start, run.class_size));
-                leaf!(width, Kind::Classes(Classes::new(*size, runs.gather())))
+                each_word!(width, leaf, () => leaf(Kind::Classes(Classes::new(*size, runs.gather()))))
             }
             Law::Circulant { first_row, total } => {
                 let then = Then::Shift(first_row.len() as u64);
@@ -119,17 +114,16 @@ impl Sampler {
                 let law = Outcomes::Row([*stay as i64, (sum - stay) as i64].into());
                 one(width, law, sum, Then::Swap(*i, *j))
             }
-            Law::RandomizedResponse { size, keep, .. } => leaf!(width, Kind::lies(*size, *keep)),
+            Law::RandomizedResponse { size, keep, .. } => {
+                each_word!(width, leaf, () => leaf(Kind::lies(*size, *keep)))
+            }
             Law::Tridiagonal {
                 size,
                 alphas,
                 total,
             } => {
                 let alphas = alphas.clone();
-                leaf!(
-                    width,
-                    Kind::Tridiagonal(Tridiagonal::new(*size, alphas, *total))
-                )
+                each_word!(width, leaf, () => leaf(Kind::Tridiagonal(Tridiagonal::new(*size, alphas, *total))))
             }
             Law::Dense {
                 counts,
@@ -137,7 +131,7 @@ impl Sampler {
                 size,
             } => {
                 let counts = Arc::clone(counts);
-                leaf!(width, Kind::Dense(Dense::new(counts, *total, *size)))
+                each_word!(width, leaf, () => leaf(Kind::Dense(Dense::new(counts, *total, *size))))
             }
             Law::Kron(parts) => return Self::composite(Parts::Kron(Arc::clone(parts)), 0),
             Law::Product(parts) => {
@@ -153,7 +147,7 @@ impl Sampler {
                 sum,
             } => {
                 // The width follows what is drawn here: the number of parts.
-                let width = Width::of(parts.len() as u64);
+                let width = WordWidth::of(parts.len() as u64);
                 let pick = Outcomes::Row(Arc::clone(weights));
                 let pick = one(width, pick, sum, Then::Pick);
                 return Self::composite(Parts::Mix(pick, Arc::clone(parts)), 1);
@@ -196,63 +190,55 @@ impl Sampler {
         }
     }
 
-    /// Draw one answer for the code `u`, leaf by leaf, in the order and with the numbers that blocks of records have.
-    pub fn respond(&self, u: u64, source: &mut impl Source) -> u64 {
+    /// The answer for the code `u` by one `draw` after the other, in the order that blocks of records have. Each gets its
+    /// leaf, the path to it and its code.
+    pub fn respond<D: FnMut(&Leaf, Option<&Path<'_>>, u64) -> u64>(
+        &self,
+        u: u64,
+        path: Option<&Path<'_>>,
+        draw: &mut D,
+    ) -> u64 {
         let composite = match self {
             Sampler::Permutation(targets) => return certain(targets.as_deref(), u),
-            Sampler::Leaf(leaf) => return source.draw(leaf, u),
+            Sampler::Leaf(leaf) => return draw(leaf, path, u),
             Sampler::Composite(composite) => composite,
+        };
+        let part = |matrix: &Matrix, i, u, draw: &mut D| {
+            let sampler = matrix.sampler();
+            sampler.respond(u, Some(&Path(i, path)), draw)
         };
         match &composite.joined {
             Parts::Kron(factors) => {
                 let (mut rest, mut place, mut v) = (u, 1, 0);
                 for (i, factor) in factors.iter().enumerate().rev() {
                     let n = factor.size();
-                    v += place * part(factor, i, rest % n, source);
+                    v += place * part(factor, i as u64, rest % n, draw);
                     (rest, place) = (rest / n, place * n);
                 }
                 v
             }
             Parts::Mix(pick, parts) => {
                 // The draw of a part is the mixture's own, and no code enters it but by its address.
-                let i = source.draw(pick, 0) as usize;
-                part(&parts[i], i, u, source)
+                let i = draw(pick, path, 0);
+                part(&parts[i as usize], i, u, draw)
             }
             Parts::Product(pair) => (0..)
                 .zip(pair.iter())
-                .fold(u, |u, (i, matrix)| part(matrix, i, u, source)),
+                .fold(u, |u, (i, matrix)| part(matrix, i, u, draw)),
         }
     }
 }
 
-/// Draw from the `i`-th matrix of a composite.
-fn part(matrix: &Matrix, i: usize, u: u64, source: &mut impl Source) -> u64 {
-    source.enter(i as u64);
-    let v = matrix.sampler().respond(u, source);
-    source.leave();
-    v
-}
+/// The number of a matrix in a composite, and the path to that; none is the matrix itself.
+pub struct Path<'a>(u64, Option<&'a Path<'a>>);
 
-/// Where the words of one answer come from.
-pub trait Source {
-    /// Draw from one leaf.
-    fn draw(&mut self, leaf: &Leaf, u: u64) -> u64;
-
-    /// The draws up to [`leave`](Source::leave) are those of the `i`-th matrix of a composite.
-    fn enter(&mut self, _i: u64) {}
-
-    /// See [`enter`](Source::enter).
-    fn leave(&mut self) {}
-}
-
-/// Words that are never used again: no draw needs words of its own.
-impl<M: More> Source for M {
-    fn draw(&mut self, leaf: &Leaf, u: u64) -> u64 {
-        let word = &self.next().to_le_bytes()[..leaf.bytes()];
-        match leaf.decide(word, u) {
-            (v, false) => v,
-            (_, true) => leaf.resolve(word, u, self),
-        }
+impl Path<'_> {
+    /// The numbers from the outermost composite on.
+    pub fn numbers(path: Option<&Path<'_>>) -> Vec<u64> {
+        let upward = std::iter::successors(path, |path| path.1);
+        let mut numbers: Vec<u64> = upward.map(|path| path.0).collect();
+        numbers.reverse();
+        numbers
     }
 }
 
@@ -269,6 +255,6 @@ mod tests {
     #[test]
     #[should_panic = "a product is of two matrices"]
     fn a_product_of_nothing_does_not_become_the_truth() {
-        Sampler::with(&Law::Product([].into()), Width::Two);
+        Sampler::with(&Law::Product([].into()), WordWidth::Two(()));
     }
 }

@@ -2,8 +2,9 @@
 
 use std::hint::select_unpredictable;
 
-use crate::draw::alias::{More, below, share};
-use crate::draw::word::Word;
+use crate::draw::alias::share;
+use crate::draw::code::Word;
+use crate::draw::uniform::{More, by_digits as below};
 use crate::law::Alphas;
 use crate::system::memory::Gather;
 

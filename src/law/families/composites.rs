@@ -7,7 +7,6 @@ use crate::law::composite::refuse_padding;
 use crate::law::parameters::{Arguments, Value};
 use crate::law::{Law, Matrix};
 use crate::number::lattice::{self, MAX_SIZE, gcd};
-use crate::system::memory::Gather;
 
 /// Independent matrices on several attributes, as one on their joint domain.
 pub fn kron(arguments: &mut Arguments) -> Result<Matrix> {
@@ -45,7 +44,7 @@ pub fn mix(arguments: &mut Arguments) -> Result<Matrix> {
     });
     let parameters = vec![
         ("matrices", Value::Matrices(Arc::clone(&parts))),
-        ("weights", Value::Ratios(shares.gather_shared())),
+        ("weights", Value::Ratios(shares.collect())),
     ];
     let law = Law::Mix {
         parts,
@@ -65,7 +64,7 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
         }
         Value::Ratios(ratios) => lattice::common_total("weights", &ratios)?,
         Value::Wholes(wholes) => {
-            let ratios: Vec<(i128, i128)> = wholes.iter().map(|&n| (n.into(), 1)).gather();
+            let ratios: Vec<(i128, i128)> = wholes.iter().map(|&n| (n.into(), 1)).collect();
             lattice::common_total("weights", &ratios)?
         }
         other => {
@@ -79,7 +78,7 @@ fn weights(arguments: &mut Arguments) -> Result<(Arc<[i64]>, u64)> {
         return Err(Error::value("weights", must, got));
     }
     let g = (counts.iter()).fold(u128::from(total), |g, &c| gcd(g, c as u128)) as i64;
-    let lowest = counts.iter().map(|c| c / g).gather_shared();
+    let lowest = counts.iter().map(|c| c / g).collect();
     Ok((lowest, total / g as u64))
 }
 

@@ -14,7 +14,7 @@
 use zeroize::Zeroizing;
 
 use crate::draw::keystream::Keystream;
-use crate::draw::uniform::{digit, is_fair};
+use crate::draw::uniform::{More, digit, is_fair};
 
 /// What nonces are for; below it there is room for a class and a number in it.
 pub mod kind {
@@ -32,21 +32,10 @@ pub mod kind {
     pub const CLASS: u32 = 24;
 }
 
-/// Digits whose product was said before.
-pub trait Digits {
-    /// One below `n`.
-    fn next(&mut self, n: u64) -> u64;
-}
-
 /// Random decisions, one after the other.
 pub trait Draw {
-    /// See [`Draw::digits`].
-    type Digits<'a>: Digits
-    where
-        Self: 'a;
-
-    /// Independent numbers below limits that multiply to `product`.
-    fn digits(&mut self, product: u64) -> Self::Digits<'_>;
+    /// Independent numbers below limits that multiply to `product`, one for each limit.
+    fn digits(&mut self, product: u64) -> impl FnMut(u64) -> u64;
 
     /// True with probability `a/b`, where `a` is at most `b` and `b` is positive.
     fn happens(&mut self, a: u64, b: u64) -> bool;
@@ -56,19 +45,14 @@ pub trait Draw {
 
     /// A number below `n`, each with the same probability.
     fn below(&mut self, n: u64) -> u64 {
-        self.digits(n).next(n)
+        self.digits(n)(n)
     }
 }
 
 /// Where decisions come from: a stream for each nonce.
 pub trait Source: Sync {
-    /// The decisions of one nonce.
-    type Draw<'a>: Draw
-    where
-        Self: 'a;
-
     /// Those of `nonce`, from the first on.
-    fn open<'a>(&'a self, buffer: &'a mut Buffer, nonce: u64) -> Self::Draw<'a>;
+    fn open<'a>(&'a self, buffer: &'a mut Buffer, nonce: u64) -> impl Draw;
 }
 
 /// Bytes of the keystream at a time: as many blocks as the widest vectors take.
@@ -95,24 +79,14 @@ pub struct Stream<'a> {
 }
 
 impl Source for Keystream {
-    type Draw<'a> = Stream<'a>;
-
-    fn open<'a>(&'a self, buffer: &'a mut Buffer, nonce: u64) -> Stream<'a> {
-        Stream {
-            words: self,
-            nonce,
-            next: 0,
-            buffer,
-            at: BYTES,
-            quarters: 0,
-            left: 0,
-        }
+    fn open<'a>(&'a self, buffer: &'a mut Buffer, nonce: u64) -> impl Draw {
+        Stream::new(self, buffer, nonce)
     }
 }
 
-impl Stream<'_> {
+impl More for Stream<'_> {
     #[inline]
-    fn word(&mut self) -> u64 {
+    fn next(&mut self) -> u64 {
         if self.at == BYTES {
             self.refill();
         }
@@ -120,6 +94,20 @@ impl Stream<'_> {
         bytes.copy_from_slice(&self.buffer.0[self.at..self.at + 8]);
         self.at += 8;
         u64::from_le_bytes(bytes)
+    }
+}
+
+impl<'a> Stream<'a> {
+    fn new(words: &'a Keystream, buffer: &'a mut Buffer, nonce: u64) -> Self {
+        Stream {
+            words,
+            nonce,
+            next: 0,
+            buffer,
+            at: BYTES,
+            quarters: 0,
+            left: 0,
+        }
     }
 
     #[inline(never)]
@@ -133,7 +121,7 @@ impl Stream<'_> {
     #[inline]
     fn quarter(&mut self) -> u16 {
         if self.left == 0 {
-            (self.quarters, self.left) = (self.word(), 4);
+            (self.quarters, self.left) = (self.next(), 4);
         }
         let quarter = self.quarters as u16;
         self.quarters >>= 16;
@@ -145,7 +133,7 @@ impl Stream<'_> {
     #[cold]
     fn decide(&mut self, mut a: u64, b: u64) -> bool {
         loop {
-            let (known, wanted) = (u128::from(self.word()) * u128::from(b), u128::from(a) << 64);
+            let (known, wanted) = (u128::from(self.next()) * u128::from(b), u128::from(a) << 64);
             if known >= wanted {
                 return false;
             }
@@ -157,30 +145,14 @@ impl Stream<'_> {
     }
 }
 
-/// A number in [0, 1) of which the digits are taken off.
-pub struct Fraction(u64);
-
-impl Digits for Fraction {
-    #[inline]
-    fn next(&mut self, n: u64) -> u64 {
-        digit(&mut self.0, n)
-    }
-}
-
 impl Draw for Stream<'_> {
-    type Digits<'a>
-        = Fraction
-    where
-        Self: 'a;
-
     #[inline]
-    fn digits(&mut self, product: u64) -> Fraction {
-        loop {
-            let word = self.word();
-            if is_fair(word, product) {
-                return Fraction(word);
-            }
+    fn digits(&mut self, product: u64) -> impl FnMut(u64) -> u64 {
+        let mut word = self.next();
+        while !is_fair(word, product) {
+            word = self.next();
         }
+        move |n| digit(&mut word, n)
     }
 
     #[inline]
@@ -201,7 +173,7 @@ impl Draw for Stream<'_> {
     fn fill(&mut self, bits: u32, out: &mut [u16]) {
         let mask = ((1u32 << bits) - 1) as u16;
         for four in out.chunks_mut(4) {
-            let mut word = self.word();
+            let mut word = self.next();
             for quarter in four {
                 *quarter = word as u16 & mask;
                 word >>= 16;
@@ -227,7 +199,7 @@ mod tests {
             (1, 1 << 62),
             ((1 << 53) - 1, 1 << 53),
         ] {
-            let mut stream = keystream.open(&mut buffer, 1);
+            let mut stream = Stream::new(&keystream, &mut buffer, 1);
             let (mut sure, mut open) = (0u128, 0u128);
             for quarter in 0..1u64 << 16 {
                 // Each value once, and then words that are above anything, so that an open one is false.
