@@ -4,8 +4,6 @@ Every exception that callers act on is a :class:`Refused`, and so a ``ValueError
 :class:`RefusedType`, and so a ``TypeError``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

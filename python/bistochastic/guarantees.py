@@ -5,8 +5,6 @@ Kronecker product of the columns' matrices, its bits and epsilon are their sums,
 over the columns is Definition 3 for that product.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

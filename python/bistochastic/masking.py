@@ -7,8 +7,6 @@ Arrays go in and come out. Tables with columns of several kinds are mappings of 
 [2, 2]
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

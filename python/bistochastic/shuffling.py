@@ -20,8 +20,6 @@ neighbours with the same mean, and ``(.)_+`` is convex; what falls out of the wi
 rounding, is added.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial, reduce

@@ -8,8 +8,6 @@ give the same answers, so a new family gets every closed form of its structure.
 True
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -15,8 +15,6 @@ reveals of one person.
 True
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

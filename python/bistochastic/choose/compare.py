@@ -1,7 +1,5 @@
 """Several matrices on one scale, and several families at the same beta."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -46,35 +44,12 @@ class Comparison(Shown):
             rows.append([entries[0].words, *shown])
         return rows
 
-    def _best(self) -> str:
-        currencies = {
-            "bits": [-matrix.beta for matrix in self.matrices],
-            "epsilon": [matrix.epsilon for matrix in self.matrices],
-            "errors": [_error(matrix) for matrix in self.matrices],
-        }
-        found = []
-        for name, values in currencies.items():
-            least = min(values)
-            best = [m.family for m, x in zip(self.matrices, values, strict=True)
-                    if x <= least + 1e-12 * abs(least) and x < math.inf]  # fmt: skip
-            if 0 < len(best) < len(values):
-                found.append(f"{name}: {', '.join(dict.fromkeys(best))}")
-        return f"Best in {'; '.join(found)}" if found else ""
-
     def __repr__(self) -> str:
         seen = {entry.status for profile in self.profiles for entry in profile}
         said = [("bound", "* a bound"), ("not computed", "- not computed")]
         legend = "; ".join(text for status, text in said if status in seen)
-        below = "\n".join(line for line in (self._best(), legend) if line)
         header = ["Measure", *(matrix.family for matrix in self.matrices)]
-        return table(header, self.rows()) + (f"\n\n{below}" if below else "")
-
-
-def _error(matrix: Matrix) -> float:
-    try:
-        return mean_standard_error(matrix) or math.inf
-    except SingularMatrixError:
-        return math.inf
+        return table(header, self.rows()) + (f"\n\n{legend}" if legend else "")
 
 
 def compare(
@@ -85,9 +60,6 @@ def compare(
     progress: Progress = None,
 ) -> Comparison:
     """Put the profiles of several matrices side by side.
-
-    A line below the table names the best matrix by bits (beta), by the worst case (epsilon) and by
-    the errors of estimated proportions.
 
     ``cost``, ``prior`` and ``full``: see :meth:`Matrix.profile`. They apply to all matrices.
     ``progress``: see :meth:`Matrix.decompose`. It counts matrices.

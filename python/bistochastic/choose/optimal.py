@@ -6,8 +6,6 @@ e^epsilon m_v``: two inequalities per entry. Entropies are sums of ``t_uv <= -p_
 exponential cone per entry.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from contextlib import suppress

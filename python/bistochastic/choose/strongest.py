@@ -1,8 +1,6 @@
 """``bs.strongest``: the most privacy that keeps estimates within a tolerance; and the least noise
 that reaches an epsilon or a truthfulness."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

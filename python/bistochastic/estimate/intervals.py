@@ -1,7 +1,5 @@
 """How far an estimate may be off: variances of the inverse estimate, and intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce

@@ -1,7 +1,5 @@
 """The likeliest true shares, exactly or by a search, and shares drawn towards a guess."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Errors before any data exist: the precision of an estimate, and the records that it needs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

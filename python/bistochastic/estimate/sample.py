@@ -3,8 +3,6 @@
 A row is a record, or all records that share every requested number.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The cost of reported values: tables of costs, metric epsilon and expected cost."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """What an attacker learns: bits for any prior; posterior, uncertainty and best guess for one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

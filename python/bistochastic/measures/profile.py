@@ -3,8 +3,6 @@
 Each number is exact, a bound, or not computed, with the reason.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Single rows and columns of a matrix: the worst, the peaks, deniability, require."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
