@@ -496,9 +496,9 @@ def test_the_tests_would_see_a_fault(tmp_path: Path) -> None:
     assert "NameError" in run_examples("page", "```python\n>>> bs.uniform(2)\n```\n")
     assert commands("```sh\n# a remark\nbistochastic key\n```\n") == ["bistochastic key"]
     assert run_command("bistochastic --version", tmp_path).returncode == 0
-    assert run_command("bistochastic inspect nothing --size 2", tmp_path).returncode == 1
-    assert run_inside("bistochastic inspect uniform --size 2  # a remark")[0] == 0
-    assert run_inside("bistochastic inspect nothing --size 2")[0] == 1
+    assert run_command("bistochastic inspect nothing.toml", tmp_path).returncode == 1
+    assert run_inside("bistochastic key --help  # a remark")[0] == 0
+    assert run_inside("bistochastic inspect nothing.toml")[0] == 1
     assert command_of("bistochastic key new x  # y > z") == "key"
     assert command_of("bistochastic regress x --formula 'a ~ b'") == "regress"
     assert command_of("bistochastic key new x > y") == command_of("printf x") == ""

@@ -41,16 +41,11 @@ plan_option = option("--plan", type=FILE,
                      help="The plan of a file that has no certificate beside it.")  # fmt: skip
 
 
-def number(text: str) -> int | float | Fraction:
+def number(text: str) -> float:
     """Read a number as it is written: 3, 0.65 or 2/3."""
     try:
-        if "/" in text:
-            return Fraction(text)
-        try:
-            return int(text)
-        except ValueError:
-            return float(text)
-    except (ValueError, ZeroDivisionError):
+        return float(Fraction(text) if "/" in text else text)
+    except (ValueError, OverflowError, ZeroDivisionError):
         raise click.BadParameter(f"{text!r} is not a number") from None
 
 
@@ -147,7 +142,7 @@ takes_survey = _collected(
                       help="Columns of replicate weights, e.g. r1,r2,r3, in place of strata and "
                       "clusters. Repeatable."),
     replicate_scale=option("--replicate-scale", metavar="NUMBER",
-                           callback=lambda _, __, x: None if x is None else float(number(x)),
+                           callback=lambda _, __, x: None if x is None else number(x),
                            help="Factor of the squared differences of replicates, e.g. 79/80 for a "
                            "jackknife of 80.  [default: 1 / their number]"),
 )  # fmt: skip
@@ -261,7 +256,7 @@ def open_released(
         names = source.schema.names
     survey["replicates"] = columns_named("replicates", survey["replicates"], names) or None
     if fpc is not None:
-        survey["fpc"] = fpc if fpc in names else float(number(fpc))
+        survey["fpc"] = fpc if fpc in names else number(fpc)
     design = sv.Design(**survey)
     types = kinds(plan, released=True)
     for each in (design.weights, *(design.replicates or ()), design.fpc):

@@ -11,14 +11,12 @@ import sysconfig
 from importlib import metadata
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey import __main__, cli
-from bistochastic_survey.wording import down
 
 
 def run(*arguments: str) -> str:
@@ -76,55 +74,25 @@ def test_key_new_writes_a_key_once(tmp_path: Path) -> None:
     assert "Traceback" not in missing.output
 
 
-def test_inspect() -> None:
-    text = run("inspect", "randomized_response", "--size", "12", "--beta", "0.6")
+def test_inspect_shows_all_measures_of_a_matrix(tmp_path: Path) -> None:
     m = bs.randomized_response(12, beta=0.6)
+    path = tmp_path / "m.JSON"
+    path.write_text(m.to_json())
+    text = run("inspect", str(path))
     assert re.search(r"^beta +0\.6 +exact", text, re.M)
     assert re.search(r"^channel capacity, any prior, bits +1\.43399 +exact", text, re.M)
     assert str(m.parameters["keep"]) in text
-    assert "a reported value rules out a true one" in run("inspect", "blocks", "--sizes", "2,3")
-    assert "2/3" in run("inspect", "randomized_response", "--size", "4", "--truthfulness", "2/3")
-    assert "first_row=[3, 1], total=4" in run("inspect", "circulant", "--first-row", "3,1")
-    assert "size        3" in run("inspect", "tridiagonal", "--alphas", "0.1,0.2")
-    none = run("inspect", "randomized_response", "--size", "3", "--epsilon", "0")
-    assert re.search(r"^epsilon +0 +exact", none, re.M)
-
-
-def test_a_matrix_from_a_file(tmp_path: Path) -> None:
-    m = bs.tridiagonal(0.25, size=3)
-    np.savetxt(tmp_path / "m.csv", m.to_dense(), delimiter=",")
-    (tmp_path / "whole.csv").write_text("3, 1, 0\n1, 2, 1\n0, 1, 3\n")
-    (tmp_path / "ragged.csv").write_text("1,0\n0\n")
-    (tmp_path / "empty.csv").write_text("")
-    (tmp_path / "bad.csv").write_text("1,0\n0,x\n")
-    (tmp_path / "sheet.CSV").write_text("\ufeff1/2,0.5\n0.5,1/2\n", encoding="utf-8")
-    assert "size        2" in run("inspect", str(tmp_path / "sheet.CSV"))
-    for name in ("m.csv", "whole.csv"):
-        text = run("inspect", str(tmp_path / name))
-        assert "family      dense" in text
-        assert re.search(rf"^beta +{down(m.beta)} +exact", text, re.M)
-    assert "total=4" in run("inspect", str(tmp_path / "whole.csv"))
-    for name, sentence in {
-        "ragged.csv": "rows of one length",
-        "empty.csv": "rows of one length",
-        "bad.csv": "row 1, column 1",
-    }.items():
-        result = CliRunner().invoke(cli.main, ["inspect", str(tmp_path / name)])
-        assert result.exit_code != 0
-        assert sentence in result.output
-    np.savetxt(tmp_path / "cost.csv", [[0, 1, 2], [1, 0, 1], [2, 1, 0]], delimiter=",")
-    text = run("inspect", "gibbs", "--cost", str(tmp_path / "cost.csv"), "--beta", "0.5")
-    assert re.search(r"^beta +0\.5", text, re.M)
+    path.write_text(bs.blocks([2, 3]).to_json())
+    assert "a reported value rules out a true one" in run("inspect", str(path))
+    path.write_text(bs.permutation(list(range(99))).to_json())
+    assert "(99 entries)" in run("inspect", str(path), "--full")
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["inspect", "uniform", "--size", "0"], "`size` must be from 1 to"),
-        (["inspect", "circulant", "--first-row", "0.5,0.6"], "got a sum of 1.1"),
-        (["inspect", "missing.csv"], "`missing.csv` must be a file to read; got none at"),
-        (["inspect", "uniform", "--sise", "3"], "`sise` must be a parameter of uniform (size)"),
-        (["inspect", "uniform", "3"], "`3` must be an option of a parameter"),
+        (["inspect", "missing.json"], "`target` must be a file to read; got none at"),
+        (["inspect", "missing.csv"], "`target` must end in .toml or .json; got .csv"),
         *[
             ([*words, "x" * 5000 + ".json", *more], "; got ")
             for words, more in (

@@ -41,7 +41,10 @@ def test_programs_get_json(folder: Path) -> None:
     assert shown["attributes"][0]["columns"] == ["sex"]
     certificate = folder / "out.csv.certificate.json"
     assert json.loads(run("inspect", certificate, "--json").output)["records"] == 400
-    matrix = json.loads(run("inspect", "identity", "--size", 3, "--json").output)
+    (folder / "m.json").write_text(bs.identity(3).to_json())
+    matrix = json.loads(run("inspect", folder / "m.json", "--json").output)
+    wrong = run("inspect", folder / "m.json", "--records", 3, code=1)
+    assert "`records` must go with a plan; got a matrix" in wrong.output
     assert matrix["profile"]["epsilon"]["value"] == "inf"
     assert bs.Matrix.from_json(json.dumps(matrix["matrix"])) == bs.identity(3)
     words = ["estimate", folder / "out.csv", "--plan", plan, "--by", "sex"]

@@ -209,7 +209,7 @@ def test_errors_show_foreign_text_harmlessly(folder: Path) -> None:
         ("audit", source, source, "--plan", folder / "other.toml"),
         ("inspect", EVIL),
         ("inspect", f"{EVIL}.toml"),
-        ("inspect", "uniform", "--size", EVIL),
+        ("inspect", folder / f"{EVIL}none.json"),
         ("report", plan, "--out", folder / f"x.{EVIL}"),
         ("plan", folder / f"{EVIL}.none"),
         ("plan", source, "--codebook", source),
@@ -217,7 +217,6 @@ def test_errors_show_foreign_text_harmlessly(folder: Path) -> None:
         (EVIL,),
         ("inspect", f"--{EVIL}"),
         (f"--{EVIL}", "inspect"),
-        ("inspect", "uniform", EVIL),
         ("plan", source, "--beta", EVIL),
         ("plan", source, "--missing", EVIL),
     ]
