@@ -116,7 +116,8 @@ def _joined(plan: Plan, groups: list[Group]) -> Plan:
 
 
 def _depend(release: Release[Any], one: Categorical, other: Categorical, level: float) -> bool:
-    found = release.test_independence(one.column, other.column)
+    # A release, as `cluster` wants it, has noise of its own in each column.
+    found = release.test_independence(one.column, other.column, memoised=False)
     return found.degrees > 0 and found.p_value < level
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from bistochastic import structure
-from bistochastic.errors import Refused
+from bistochastic import Channel, structure
+from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
@@ -68,13 +68,14 @@ class Independence(Shown):
 
 
 def independence_of(
-    release: Any, one: str, other: str, where: Any, design: Design | None
+    release: Any, one: str, other: str, where: Any, design: Design | None, memoised: object
 ) -> Independence:
     """See :meth:`bistochastic_survey.Release.test_independence`."""
     question = ask_table(release.plan, (one, other), where)
     if not question.is_exact:
         must = "be about unprotected columns: a protected one mixes dependence into the subgroup"
         raise Refused("where", must, "a protected column")
+    _refuse_waves(release, question, memoised)
     asked = Design._of(design, release.plan)
     if asked.replicates or asked.fpc is not None:
         must = "have weights, strata or cluster alone"
@@ -132,6 +133,27 @@ def _codes(sheet: Sheet, question: Question) -> list[tuple[np.ndarray, int]]:
         else:
             found[column] = axis.codes.astype(np.int64), attribute.size
     return [found[column] for column in question.columns]
+
+
+def _refuse_waves(release: Any, question: Question, memoised: object) -> None:
+    """Two waves of one set of ids in one table share noise: people who did not change look alike.
+
+    Both waves have the categories and the matrix of one column; other columns share no noise.
+    """
+    if memoised is not None and not isinstance(memoised, bool | np.bool_):
+        raise RefusedType("memoised", "be True or False", type(memoised).__name__)
+    why = "two waves that were drawn by the same ids share noise, which looks like dependence"
+    if memoised:
+        raise Refused("memoised", f"be False: {why}", "True")
+    # A certificate is about one release, whose columns have noise of their own.
+    if memoised is not None or release._certificate is not None or len(question.coded) < 2:
+        return
+    one, other = question.coded
+    if isinstance(one.matrix, Channel) or one.axes != other.axes:
+        return
+    if {m.digest for m in one.matrices} & {m.digest for m in other.matrices}:
+        must = "be False if both columns come from one release, which no certificate says here"
+        raise Refused("memoised", f"{must}: {why}", "none")
 
 
 def _refuse_mixed(attribute: Coded, column: str) -> None:

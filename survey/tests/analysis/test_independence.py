@@ -16,7 +16,7 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.errors import Refused
+from bistochastic.errors import Refused, RefusedType
 
 TABLE = [[95, 60, 30, 20], [40, 60, 40, 25], [15, 30, 45, 40]]
 JOINT = [125, 106, 89, 72, 96, 86, 75, 65, 82, 75, 68, 61]
@@ -91,7 +91,7 @@ def factor(true: np.ndarray, one: bs.Matrix, two: bs.Matrix) -> float | None:
     codes = dict(zip(columns, np.indices(counts.shape).reshape(2, -1), strict=True))
     frame = {name: np.repeat(code, counts.ravel()) for name, code in codes.items()}
     plan = sv.Plan([sv.Categorical(n, range(m.size), matrix=m) for n, m in columns.items()])
-    found = sv.Release(frame, plan).test_independence("one", "two")
+    found = sv.Release(frame, plan).test_independence("one", "two", memoised=False)
     assert found.statistic / found.records == pytest.approx(phi2(law), rel=1e-3)
     return found.power_factor
 
@@ -249,6 +249,38 @@ def test_a_subgroup_by_an_unprotected_column() -> None:
     inside = release.test_independence("one", "two", where={"town": "A"})
     assert inside.statistic == pytest.approx(alone.statistic)
     assert inside.records == 250
+
+
+def test_refuses_two_waves_that_share_noise() -> None:
+    """Independent values, and reports that depend on each other through the words of an id."""
+    plan = sv.Plan([sv.Categorical("a", ROWS, "randomized_response", epsilon=1)])
+    key, rng = bs.Key.generate(), np.random.default_rng(48)
+    ids, after, waves = np.arange(2000), "first", []
+    for _ in range(2):
+        true = np.array(ROWS)[rng.integers(0, 3, 2000)]
+        wave = sv.Wave("id", after=after)
+        released = plan.protect({"id": ids, "a": true}, key=key, ids=wave)
+        after = released.certificate
+        waves.append(released.data["a"])
+    joined = sv.Plan(
+        [sv.Categorical(n, ROWS, "randomized_response", epsilon=1) for n in ("a", "b")]
+    )
+    release = sv.Release(dict(zip(("a", "b"), waves, strict=True)), joined)
+    why = "two waves that were drawn by the same ids share noise"
+    with pytest.raises(Refused, match=rf"`memoised` must be False if both .*: {why}.*; got none"):
+        release.test_independence("a", "b")
+    with pytest.raises(Refused, match=rf"`memoised` must be False: {why}.*; got True"):
+        release.test_independence("a", "b", memoised=True)
+    with pytest.raises(RefusedType, match=r"`memoised` must be True or False; got str"):
+        release.test_independence("a", "b", memoised="no")  # type: ignore[arg-type]
+    # A wrong answer is what the refusal is for.
+    assert release.test_independence("a", "b", memoised=False).p_value < 1e-6
+    # The certificate of one release says that its columns have noise of their own.
+    true = {name: np.array(ROWS)[rng.integers(0, 3, 2000)] for name in ("a", "b")}
+    own = joined.protect({"id": ids, **true}, key=key, ids=sv.Wave("id", after="first"))
+    assert own.test_independence("a", "b").p_value > 1e-6
+    with pytest.raises(Refused, match=r"`memoised` must be False"):
+        own.test_independence("a", "b", memoised=True)
 
 
 def test_refuses_weights_that_were_made_of_the_reported_values() -> None:
