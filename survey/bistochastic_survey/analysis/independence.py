@@ -19,11 +19,13 @@ import numpy as np
 from bistochastic import Channel, structure
 from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.analysis import protected_table
+from bistochastic_survey.analysis.calibration import calibrate
 from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.request import Coded, Question, ask_table
 from bistochastic_survey.checks import Array
+from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import Shown, shown
 
 # The fit of a product law ends when the likelihood of a record moves by less, in nats.
@@ -104,7 +106,7 @@ def independence_of(
         if len(parts) > 1:
             must = "be left out for columns with a matrix per group"
             raise Refused("design", must, "weights, strata or clusters")
-        _refuse_calibrated(release, sheet)
+        _refuse_calibrated(release, sheet, asked.weights)
         return _weighted(sheet, question)
     statistic = math.fsum(chi for chi, _ in found)
     degrees = sum(degrees for _, degrees in found)
@@ -163,19 +165,32 @@ def _refuse_mixed(attribute: Coded, column: str) -> None:
         raise Refused("columns", must, "a matrix that mixes them", column=column)
 
 
-def _refuse_calibrated(release: Any, sheet: Sheet) -> None:
-    """Weights made of the reported values depend on the noise, so no level of theirs is known."""
-    given, sizes = sheet.weights, [a.size * len(a.matrices) + 1 for a in release.plan._coded]
-    # Records that are reported alike have the same weight.
-    if given is None or not 1 < len(np.unique(given)) <= math.prod(sizes):
+def _refuse_calibrated(release: Any, sheet: Sheet, weights: str | None) -> None:
+    """Weights made of the reported values depend on the noise, so no level of theirs is known.
+
+    They start from 1 for each record, or from another unprotected column.
+    """
+    given, plan, data = sheet.weights, release.plan, release.data
+    if given is None:
         return
-    try:
-        own = np.asarray(release.calibration_weights(), np.float64)
-    except ValueError:
-        return
-    if np.allclose(own / own.sum(), given / given.sum(), rtol=1e-6, atol=0):
-        must = "have weights of the sample, which know nothing of the noise"
-        raise Refused("design", must, "those of calibration_weights")
+    table = opened(data, any_index=True)
+    most = math.prod(a.size * len(a.matrices) + 1 for a in plan._coded)
+    for start in (None, *sorted({*table.names} - plan._protected - {weights})):
+        try:
+            first = np.ones(sheet.rows)
+            if start is not None:
+                first = protected_table.weight_column(table, "weights", start)
+            held = first > 0
+            # Records that are reported alike have the same factor.
+            factors = (given[held] / first[held]) / (given.sum() / first.sum())
+            if not 1 < len(np.unique(factors.round(9))) <= most:
+                continue
+            own = np.asarray(calibrate(plan, data, start), np.float64)
+        except (TypeError, ValueError):
+            continue
+        if np.allclose(own / own.sum(), given / given.sum(), rtol=1e-6, atol=0):
+            must = "have weights of the sample, which know nothing of the noise"
+            raise Refused("design", must, "those of calibration_weights")
 
 
 def _table(sheet: Sheet, question: Question) -> Array:

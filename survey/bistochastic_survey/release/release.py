@@ -216,7 +216,8 @@ class Release(Generic[FrameT]):
 
         ``where`` may have conditions on unprotected columns. With weights, strata or clusters in
         ``design`` the test is Rao and Scott's (second order). Units that share noise are clusters.
-        Weights of :meth:`calibration_weights` raise an error, because they depend on the noise.
+        Weights of :meth:`calibration_weights` depend on the noise; they raise an error if the
+        weights that they started from are in the table.
 
         Two waves under the same ids share noise, so a table that joins them has no valid level. If
         there is no certificate, say ``memoised=False`` for two columns of one release that have the
@@ -424,7 +425,7 @@ class Release(Generic[FrameT]):
         """
         from bistochastic_survey.analysis import calibration
 
-        return calibration.calibrate(self, weights)
+        return calibration.calibrate(self.plan, self.data, weights)
 
     def report(
         self,

@@ -292,6 +292,22 @@ def test_refuses_weights_that_were_made_of_the_reported_values() -> None:
         release = sv.Release({**frame, "w": scale * weights}, plan)
         with pytest.raises(Refused, match="`design` must have weights of the sample, which know"):
             release.test_independence("one", "two", design=design)
+    # They may start from those of the sample, as long as the table has them.
+    sampled = {**frame, "own": np.random.default_rng(1).lognormal(size=500)}
+    both = apart(keep=["own", "w"])
+    raked = sv.Release(sampled, both).calibration_weights(weights="own")
+    for scaled in (raked, 250 * raked):
+        release = sv.Release(pa.table({**sampled, "w": scaled}), both)
+        with pytest.raises(Refused, match="`design` must have weights of the sample, which know"):
+            release.test_independence("one", "two", design=design)
+    own = release.test_independence("one", "two", design=sv.Design(weights="own"))
+    assert 0 < own.p_value < 1
+    assert "Rao and Scott" in own.notes[-1]
+    observed = [sv.Observed(c, a, bs.randomized_response(len(a), epsilon=1))
+                for c, a in (("one", ROWS), ("two", COLUMNS))]  # fmt: skip
+    analysis = sv.Analysis({**sampled, "w": raked}, observed, keep="*")
+    with pytest.raises(Refused, match="`design` must have weights of the sample, which know"):
+        analysis.test_independence("one", "two", design=design)
     # Few different weights are no reason.
     halves = sv.Release({**frame, "w": [1, 2] * 250}, plan)
     assert 0 < halves.test_independence("one", "two", design=design).p_value < 1
