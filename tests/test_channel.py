@@ -87,6 +87,10 @@ def test_a_written_matrix() -> None:
     assert found.frequencies.tolist() == near(0.31088083, 0.33678756, 0.35233161)
     assert found.standard_errors.tolist() == near(0.02022135, 0.02397873, 0.02043551)
     assert channel.condition == pytest.approx(1.69882, abs=5e-6)
+    # Its largest singular value is above 1, unlike that of a bistochastic matrix.
+    most, back = (np.linalg.norm(rows, 2) for rows in (DENSE, channel.solve(np.eye(3))))
+    assert (most, back) == pytest.approx((1.01399, 1.67538), abs=5e-6)
+    assert channel.condition == pytest.approx(most * back)
     assert structure.forced(channel) is None
     prior = found.frequencies
     predicted = channel.standard_error(prior, 999)
