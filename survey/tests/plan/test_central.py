@@ -40,6 +40,19 @@ def test_the_titanic_has_the_reference_numbers(tmp_path: Path) -> None:
     assert "it needs a number of records" in str(plan.preview())
 
 
+def test_the_readmes_state_both_bounds() -> None:
+    plan = sv.Plan.for_frame({name: list(listed) for name, listed in TITANIC.items()}, epsilon=1)
+    found, root = central(plan, 2201), Path(__file__).parents[3]
+    assert 0.5 < found.epsilon <= 0.51
+    assert 0.31 <= (found.at_least or 0) < 0.32
+    for page in ("README.md", "survey/README.md", "docs/howto/publish.md"):
+        said = " ".join((root / page).read_text(encoding="utf-8").replace("\n>", "").split())
+        for text in ("0.51", "0.31", "one record per person", "other release about"):
+            assert text in said
+    assert f"at most {found.epsilon} at delta 1e-6, and no method can state less than " in said
+    assert str(found.at_least) in said
+
+
 def test_protect_and_digests_are_as_without() -> None:
     certificate = sv.Plan([SEX]).protect({"sex": ["F", "M"] * 200}, shuffle=True).certificate
     digest = certificate.digest
