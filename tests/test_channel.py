@@ -176,6 +176,15 @@ def test_tables_of_tools_take_channels() -> None:
     assert weights.notes == (known,)
 
 
+def test_a_channel_is_no_matrix_of_another() -> None:
+    other: Any = bs.Channel(warner=0.75)
+    must = "`matrix` must hold rows of probabilities that sum to 1, for at most 1024 categories"
+    with pytest.raises(Refused, match=f"^{must}; got Channel$"):
+        bs.Channel(other)
+    with pytest.raises(Refused, match=rf"^{must}; got shape \(2,\)$"):
+        bs.Channel([0.5, 0.5])  # type: ignore[arg-type]
+
+
 def test_nothing_of_privacy() -> None:
     channel = bs.Channel(warner=0.75)
     must = "must be asked of a bistochastic Matrix; got a Channel, which is for analysis alone"
