@@ -273,7 +273,8 @@ def test_refuses_two_waves_that_share_noise() -> None:
     """Independent values, and reports that depend on each other through the words of an id."""
     plan = sv.Plan([sv.Categorical("a", ROWS, "randomized_response", epsilon=1)])
     key, rng = bs.Key.generate(), np.random.default_rng(48)
-    ids, after, waves = np.arange(2000), "first", []
+    ids, waves = np.arange(2000), []
+    after: Any = "first"
     for _ in range(2):
         true = np.array(ROWS)[rng.integers(0, 3, 2000)]
         wave = sv.Wave("id", after=after)
@@ -294,8 +295,8 @@ def test_refuses_two_waves_that_share_noise() -> None:
     # A wrong answer is what the refusal is for.
     assert release.test_independence("a", "b", memoised=False).p_value < 1e-6
     # The certificate of one release says that its columns have noise of their own.
-    true = {name: np.array(ROWS)[rng.integers(0, 3, 2000)] for name in ("a", "b")}
-    own = joined.protect({"id": ids, **true}, key=key, ids=sv.Wave("id", after="first"))
+    two = {name: np.array(ROWS)[rng.integers(0, 3, 2000)] for name in ("a", "b")}
+    own = joined.protect({"id": ids, **two}, key=key, ids=sv.Wave("id", after="first"))
     assert own.test_independence("a", "b").p_value > 1e-6
     with pytest.raises(Refused, match=r"`memoised` must be False"):
         own.test_independence("a", "b", memoised=True)
