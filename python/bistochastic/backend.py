@@ -17,7 +17,7 @@ row. ``docs/protocol.md`` writes down everything drawn here, with vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -147,11 +147,9 @@ class Ids:
         places = _vector("rows", rows, "be an array of integers", "iu")
         if len(places) and not 0 <= places.min() <= places.max() < len(self):
             raise Refused("rows", f"be positions of {len(self)} records", "a number outside")
-        if isinstance(self._held, _core.SpelledIds):
-            return Ids(self._held.take(places.astype(np.int64)))
-        if isinstance(self._held, np.ndarray):
-            return Ids(self._held[places])
-        return Ids([self._held[i] for i in places.tolist()])
+        if isinstance(self._held, list):
+            return Ids([self._held[i] for i in places.tolist()])
+        return Ids(self._held.take(places.astype(np.int64)))
 
     def tolist(self) -> list[int | str | bytes]:
         """List the ids as Python's objects."""
@@ -371,16 +369,8 @@ def derive(
     if len(labels) != len(wanted):
         must = f"be {', '.join(wanted)} to derive a key for {purpose}"
         raise RefusedType("labels", must, len(labels))
-    read: list[Any] = []
-    for name, given in zip(wanted, labels, strict=True):
-        if name == "place":
-            read.append(_number(name, given, 0))
-        elif name == "columns":
-            read.append([_text(name, each) for each in arguments.items(name, _NAMES, given)])
-        elif name == "words":
-            read.append(_vector(name, given, "be an array of uint64", ("uint64",)))
-        else:
-            read.append(_text(name, given))
+    pairs = zip(wanted, labels, strict=True)
+    read = [_READ.get(name, _text)(name, given) for name, given in pairs]
     if purpose == "column":
         return _core.plan_column_key(key, *read)
     return _core.plan_key(key, purpose, read[0], read[1:])
@@ -391,6 +381,12 @@ _PURPOSES = {
     "units": ("plan", "column"),
     "numbers": ("plan", "columns", "place"),
     "column": ("plan", "release", "column", "kind", "words"),
+}
+# How labels are read that are no text.
+_READ: dict[str, Callable[[str, Any], Any]] = {
+    "place": lambda name, given: _number(name, given, 0),
+    "columns": lambda name, given: [_text(name, x) for x in arguments.items(name, _NAMES, given)],
+    "words": lambda name, given: _vector(name, given, "be an array of uint64", ("uint64",)),
 }
 
 

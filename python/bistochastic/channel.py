@@ -247,7 +247,6 @@ def _written(given: Any) -> Rows:
 
 
 def _exact(name: str, must: str, given: Any) -> list[Fraction]:
-    """Read probabilities: fractions as they are, floats as decimals."""
     found = []
     for item in arguments.items(name, must, given):
         number = _core.as_real(name, must, item)

@@ -57,7 +57,12 @@ class DifferenceSet(NamedTuple):
 
 def list_sets(least: int, most: int) -> Iterator[DifferenceSet]:
     """List the nontrivial sets with ``least <= v <= most`` that can be constructed."""
-    primes = _primes(most)
+    sieve = np.ones(most + 1, bool)
+    sieve[:2] = False
+    for p in range(2, math.isqrt(most) + 1):
+        if sieve[p]:
+            sieve[p * p :: p] = False
+    primes = np.flatnonzero(sieve)
     for v in primes[(primes % 4 == 3) & (primes >= max(7, least))].tolist():
         yield DifferenceSet(v, v // 2)
     for p in primes[: np.searchsorted(primes, math.isqrt(most), "right")].tolist():
@@ -183,15 +188,6 @@ def best_counts(v: int, k: int, holds: Callable[[int, int], bool]) -> tuple[int,
 
 def _squares(v: int) -> Residues:
     return np.unique(np.arange(1, v // 2 + 1, dtype=np.int64) ** 2 % v)
-
-
-def _primes(most: int) -> Residues:
-    sieve = np.ones(most + 1, bool)
-    sieve[:2] = False
-    for p in range(2, math.isqrt(most) + 1):
-        if sieve[p]:
-            sieve[p * p :: p] = False
-    return np.flatnonzero(sieve)
 
 
 def _singer(v: int, p: int, m: int, n: int) -> Residues:

@@ -94,11 +94,9 @@ def guarantee(
         if len(columns) != 1:
             raise Refused("joint", "go with one matrix", len(columns))
         columns = [replace(columns[0], definition=3)]
-    moved = _add(records) if records else None
     if not columns:
-        assert moved is not None
-        return moved
-    return replace(_add(columns), individuals=moved)
+        return _add(records)
+    return replace(_add(columns), individuals=_add(records) if records else None)
 
 
 def matrices_in(name: str, given: object, kinds: Any = Matrix) -> list[Any]:

@@ -207,22 +207,20 @@ def displacement(matrix: Matrix) -> Displacement:
     share = both[reach:].copy()
     share[1:] += both[:reach][::-1]
     below = np.cumsum(share)
-
-    def percentile(p: float) -> float:
-        # The first distance that this many do not exceed; sums of doubles fall short by a hair.
-        return float(np.searchsorted(below, p * below[-1] * (1 - 1e-12))) / size
-
+    # The first distances that these shares do not exceed; sums of doubles fall short by a hair.
+    most = np.array([0.1, 0.5, 0.9]) * below[-1] * (1 - 1e-12)
+    p10, p50, p90 = (np.searchsorted(below, most) / size).tolist()
     bits = matrix.joint_entropy
-    most = math.lgamma(size + 1) / math.log(2)
+    whole = math.lgamma(size + 1) / math.log(2)
     return Displacement(
         size=size,
         beta=column_beta(matrix),
         joint_entropy=bits,
-        joint_share=None if bits is None else (min(bits / most, 1.0) if most > 0 else 0.0),
+        joint_share=None if bits is None else (min(bits / whole, 1.0) if whole > 0 else 0.0),
         mean=float(np.arange(reach + 1) @ share) / size,
-        p10=percentile(0.1),
-        p50=percentile(0.5),
-        p90=percentile(0.9),
+        p10=p10,
+        p50=p50,
+        p90=p90,
         furthest=float(np.flatnonzero(share > 0)[-1]) / size,
         unmoved=float(share[0]),
     )
@@ -239,7 +237,7 @@ def column_beta(matrix: Matrix) -> float:
 
 
 def _own_beta(matrix: Matrix, found: Callable[[Matrix], tuple[float, bool]]) -> tuple[float, bool]:
-    """Find that beta, and whether a component is drawn for everyone."""
+    # Also whether a component is drawn for everyone.
     made = composition(matrix)
     parts = [] if made is None else [found(part) for part in made.parts]
     drawn = isinstance(made, Mixture) or any(drawn for _, drawn in parts)

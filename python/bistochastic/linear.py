@@ -4,8 +4,6 @@ Each structure with a way shorter than the dense one is an :class:`Operator`. Co
 apart by :func:`through`. What is left without a structure is dense.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -140,12 +138,12 @@ def _tridiagonal(size: int, step: structure.Vector) -> Operator:
     padded = np.concatenate([[0], inner, [0]])
     stays = (step.total - padded[:-1] - padded[1:]) / step.total
     lines = _core.Tridiagonal(stays, inner / step.total)
-    alpha = float(step.shares()[0]) if len(step.counts) == 1 else None
 
     def values() -> tuple[float, int]:
         if size == 1:
             return 1.0, 1
-        if alpha is not None:
+        if len(step.counts) == 1:
+            alpha = float(step.shares()[0])
             # Eigenvalues 1 - 4 alpha sin^2(pi k / 2 size) of I - alpha L of the path graph fall
             # with k, and are all different; 0 lies between two neighbours, or beyond the last.
             turn = math.asin(math.sqrt(1 / (4 * alpha))) if alpha > 0.25 else math.pi / 2
@@ -167,7 +165,7 @@ def _tridiagonal(size: int, step: structure.Vector) -> Operator:
         return low, size
 
     run = lines.run
-    return Operator(lambda rows, back: run(rows, False), lambda rows, back: run(rows, True), values)
+    return Operator(lambda rows, _: run(rows, False), lambda rows, _: run(rows, True), values)
 
 
 @dataclass(frozen=True)
@@ -234,8 +232,7 @@ def singular_values(dense: Array) -> Array:
     """Compute all singular values, as eigenvalues if the matrix is symmetric."""
     if np.array_equal(dense, dense.T):
         return np.asarray(np.abs(interruptible(len(dense), np.linalg.eigvalsh, dense)))
-    values = interruptible(len(dense), lambda: np.linalg.svd(dense, compute_uv=False))
-    return np.asarray(values)
+    return np.asarray(interruptible(len(dense), lambda: np.linalg.svd(dense, compute_uv=False)))
 
 
 def dense_rank(values: Array) -> int:
@@ -378,23 +375,15 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
     A kron goes axis by axis, a product factor by factor, a mixture part by part; a mixture with
     perfect secrecy is undone by what that leaves of the rest.
     """
-    known: dict[int, Run] = {}
 
-    def of(part: Stochastic) -> Run:
-        place = structure.place_of(part)
-        if place not in known:
-            known[place] = compiled(part)
-        return known[place]
-
-    def compiled(part: Stochastic) -> Run:
+    def compiled(part: Stochastic, of: Callable[[Stochastic], Run]) -> Run:
         if (own := operator(part)) is not None:
             return own.solve if inverse else own.apply
         few, rest = structure.parts_in(part) <= _FEW, rest_of_uniform(part)
         match composition(part):
             case Kron():
-                return partial(
-                    _axis_by_axis, [(axis.size, of(axis)) for axis in structure.axes(part)]
-                )
+                axes = [(axis.size, of(axis)) for axis in structure.axes(part)]
+                return partial(_axis_by_axis, axes)
             case Product(parts=parts) if few:
                 return partial(_one_by_one, [of(each) for each in parts], inverse)
             case Mixture() as mixture if few and not inverse:
@@ -403,7 +392,7 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
                 return partial(_unmixed, rest[0], of(rest[1]))
         return dense(part).solve if inverse else dense(part).apply
 
-    return of(matrix)
+    return structure.by_parts(matrix, compiled)
 
 
 def _one_by_one(factors: list[Run], inverse: bool, rows: Array, back: bool) -> Array:
@@ -449,10 +438,9 @@ def _by_rows(
         raise Refused(name, must, f"shape {array.shape}")
     rows = array.reshape(r, -1).T
     if rows.dtype != np.float64:
-        rows = arguments.doubles(name, np.ascontiguousarray(rows))
+        rows = arguments.doubles(name, rows)
     # Aligned, too: an array may be a view of any bytes.
-    if not (rows.flags.c_contiguous and rows.flags.aligned):
-        rows = np.require(rows, requirements=["C", "A"])
+    rows = np.require(rows, requirements=["C", "A"])
     if not (finite := np.isfinite(rows)).all():
         at = int(finite.argmin()) % r
         raise Refused(name, must, f"a number that is not finite at position {at}")
@@ -467,15 +455,7 @@ def apply(matrix: Stochastic, x: object) -> Array:
 
 def solve(matrix: Stochastic, y: object, *, back: bool = False) -> Array:
     """Find the ``x`` with ``P.T @ x = y``; see :meth:`bistochastic.Matrix.solve`."""
-    return _by_rows("y", matrix, y, partial(_solve, back=back))
-
-
-def solve_back(matrix: Stochastic, rows: Array) -> Array:
-    """Find, for every row of scores, the ``g`` with ``P @ g = scores``.
-
-    The mean of ``g`` over the reported values of a true category is the score of that category.
-    """
-    return _solve(matrix, np.ascontiguousarray(rows, dtype=np.float64), back=True)
+    return _by_rows("y", matrix, y, partial(undo, back=back))
 
 
 _through = _kept(through)
@@ -502,7 +482,8 @@ def to_truths(matrix: Stochastic, rows: Array) -> Array:
     return found[:, structure.true_codes(matrix)] if matrix.padding else found
 
 
-def _solve(matrix: Stochastic, rows: Array, *, back: bool = False) -> Array:
+def undo(matrix: Stochastic, rows: Array, *, back: bool = False) -> Array:
+    """Find what :func:`forth` multiplies to these checked, contiguous rows."""
     if is_singular(matrix):
         raise singular_error("solve", matrix)
     with np.errstate(all="ignore"):
@@ -522,23 +503,19 @@ def _bound(matrix: Stochastic) -> float:
 
 
 def _condition(matrix: Stochastic, *, whole: bool) -> float:
-    least, value_of = math.nan, condition if whole else _bound
-    if (own := operator(matrix)) is not None:
-        least = own.least
-    else:
-        rest = rest_of_uniform(matrix)
-        match composition(matrix):
-            case Kron() as kron:
-                return math.prod(value_of(factor) for factor in structure.wide_factors(kron))
-            case Mixture() if rest is not None:
-                # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
-                return value_of(rest[1]) / rest[0]
-            case Product(parts=parts):
-                pair = [value_of(factor) for factor in parts]
-                # A permutation before or after changes no singular value.
-                if not whole or min(pair) == 1 or max(pair) == math.inf or matrix.size > _DENSE:
-                    return math.prod(pair)
-        least = dense(matrix).least
+    own, value_of = operator(matrix), condition if whole else _bound
+    match composition(matrix) if own is None else None:
+        case Kron() as kron:
+            return math.prod(value_of(factor) for factor in structure.wide_factors(kron))
+        case Mixture() if (rest := rest_of_uniform(matrix)) is not None:
+            # Perfect secrecy maps vectors that sum to 0 to 0, so only the rest acts on them.
+            return value_of(rest[1]) / rest[0]
+        case Product(parts=parts):
+            pair = [value_of(factor) for factor in parts]
+            # A permutation before or after changes no singular value.
+            if not whole or min(pair) == 1 or max(pair) == math.inf or matrix.size > _DENSE:
+                return math.prod(pair)
+    least = (own or dense(matrix)).least
     return 1 / least if least > 0 else math.inf
 
 

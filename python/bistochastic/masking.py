@@ -321,7 +321,17 @@ def anatomize(
     found = None
     if l is not None:
         l = _core.as_whole("l", l, 2)  # noqa: E741
-        _refuse_frequent(codes[hidden[-1]], len(hidden), k, l)
+        if len(hidden) != 1:
+            raise Refused("sensitive", "be one column where `l` is given", len(hidden))
+        if k > l:
+            raise Refused("k", f"be at most `l`, {l}", k)
+        if records < l:
+            raise Refused("l", f"be at most the number of records, {records}", l)
+        most = int(np.bincount(codes[hidden[0]]).max())
+        if most * l > records:
+            got = f"{l} with a value in {most} records, {up(most / (records // l), 4)} per class"
+            must = f"be at most {records // most}, since each class has a value once"
+            raise Refused("l", must, got)
     else:
         found = k_anonymous_classes(read, quasi_identifiers=known, k=k).classes
     joined = np.concatenate(list(codes.values()))
@@ -414,21 +424,7 @@ def _group(rows: Array, kinds: list[int], k: int) -> Classes:
     return Classes(classes, sizes, k, loss, different)
 
 
-def _refuse_frequent(codes: Wholes, columns: int, k: int, l: int) -> None:  # noqa: E741
-    if columns != 1:
-        raise Refused("sensitive", "be one column where `l` is given", columns)
-    if k > l:
-        raise Refused("k", f"be at most `l`, {l}", k)
-    n, most = len(codes), int(np.bincount(codes).max())
-    if most * l > n:
-        if n < l:
-            raise Refused("l", f"be at most the number of records, {n}", l)
-        got = f"{l} with a value in {most} records, {up(most / (n // l), 4)} per class"
-        raise Refused("l", f"be at most {n // most}, since each class has a value once", got)
-
-
 def _columns(given: object) -> Mapping[Hashable, Any]:
-    """Read a mapping of names to columns of one length."""
     must = "map names to columns"
     if not isinstance(given, Mapping):
         raise RefusedType("columns", must, type(given).__name__)

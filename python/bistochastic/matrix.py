@@ -211,9 +211,7 @@ class Matrix(_core.Matrix, Shown):
         (0.0, 1.584963, 'exact')
         """
         whole = _core.as_flag("full", full)
-        return bs.measures.profile.profile_of(
-            self, cost=cost, prior=prior, full=whole, progress=progress
-        )
+        return bs.measures.profile.profile_of(self, cost, prior, progress, full=whole)
 
     def require(
         self,

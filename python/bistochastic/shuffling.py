@@ -89,7 +89,6 @@ class Shuffled(Shown):
 
     ``records`` is their number, ``local_epsilon`` the epsilon of one record without shuffling.
 
-    >>> import bistochastic as bs
     >>> bs.shuffled(bs.randomized_response(2, epsilon=1), 10_000)
     <Shuffled 10,000 records: epsilon 1 per record, less of all together>
     """
@@ -120,7 +119,6 @@ class Shuffled(Shown):
 
         ``progress`` is that of :meth:`Matrix.profile`.
 
-        >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, epsilon=1)
         >>> f"{bs.shuffled(m, 1000).delta(0.05):.6f}"
         '0.002048'
@@ -144,7 +142,6 @@ class Shuffled(Shown):
         1 / ``records``: otherwise publishing one record as it is would be within it. ``progress``
         is that of :meth:`Matrix.profile`.
 
-        >>> import bistochastic as bs
         >>> f"{bs.shuffled(bs.randomized_response(12, epsilon=1), 10_000).epsilon(1e-6):.5f}"
         '0.02135'
         """
@@ -166,7 +163,6 @@ class Shuffled(Shown):
         It is the exact epsilon if all other records have one value that the attacker knows. None if
         no such value is computed to three digits.
 
-        >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, epsilon=1)
         >>> f"{bs.shuffled(m, 1000).epsilon_at_least(1e-6):.4f}"
         '0.1266'
@@ -284,7 +280,6 @@ def shuffled(matrices: Matrix | Iterable[Matrix], records: int) -> Shuffled:
     A matrix with an infinite epsilon is refused: some report of it proves something, however many
     records there are.
 
-    >>> import bistochastic as bs
     >>> m = bs.randomized_response(12, epsilon=1)
     >>> whole = bs.shuffled(m, 10_000)
     >>> whole
@@ -303,7 +298,6 @@ def _delta(delta: float) -> float:
 
 
 def _read(matrix: Matrix) -> _Column:
-    """Read what the bound needs of a matrix."""
     size = matrix.size
     pair = two_valued(matrix)
     if pair is not None:
@@ -366,10 +360,8 @@ def _pairs(column: _Column) -> _Law:
 
 def _laws(columns: list[_Column]) -> list[_Law]:
     """List the laws of all pairs of records that may be the worst, several at a time."""
-    if len(columns) == 1:
+    if len(columns) == 1 and not columns[0].alike:
         law = _pairs(columns[0])
-        if columns[0].alike:
-            return [_merged(_one(law, 0))]
         step = max(1, 10**6 // len(law.w))
         parts = (slice(start, start + step) for start in range(0, len(law.a), step))
         return [_Law(law.w, law.a[part], law.b[part]) for part in parts]

@@ -66,7 +66,6 @@ def two_valued(matrix: Stochastic) -> tuple[float, float] | None:
 
     Identity, perfect secrecy and randomized response have them; one category has ``(1.0, 0.0)``.
 
-    >>> import bistochastic as bs
     >>> bs.structure.two_valued(bs.randomized_response(3, keep=0.5))
     (0.5, 0.25)
     """
@@ -79,7 +78,6 @@ def forced(matrix: Stochastic) -> tuple[float, Array] | None:
 
     Only of a :class:`bistochastic.Channel` of one column; all its reports are one or the other.
 
-    >>> import bistochastic as bs
     >>> bs.structure.forced(bs.Channel(warner=0.75))
     (0.5, array([0.25, 0.25]))
     """
@@ -89,7 +87,6 @@ def forced(matrix: Stochastic) -> tuple[float, Array] | None:
 def is_certain(matrix: Stochastic) -> bool:
     """Whether every true category has one reported category.
 
-    >>> import bistochastic as bs
     >>> bs.structure.is_certain(bs.permutation([1, 0])), bs.structure.is_certain(bs.uniform(2))
     (True, False)
     """
@@ -99,7 +96,6 @@ def is_certain(matrix: Stochastic) -> bool:
 def targets(matrix: Stochastic) -> Counts | None:
     """Return the code that each code is reported as; also None if all stay and none are stored.
 
-    >>> import bistochastic as bs
     >>> bs.structure.targets(bs.permutation([1, 2, 0]))
     array([1, 2, 0])
     """
@@ -110,7 +106,6 @@ def targets(matrix: Stochastic) -> Counts | None:
 def counts(matrix: Stochastic) -> Counts | None:
     """Return the integers of a matrix that is stored row by row, all out of one total.
 
-    >>> import bistochastic as bs
     >>> found = bs.structure.counts(bs.dense([[0.75, 0.25], [0.25, 0.75]]))
     >>> found / found[0].sum()
     array([[0.75, 0.25],
@@ -124,7 +119,6 @@ def counts(matrix: Stochastic) -> Counts | None:
 class Kron:
     """Independent factors of a joint domain in C order.
 
-    >>> import bistochastic as bs
     >>> bs.structure.composition(bs.kron(bs.uniform(2), bs.identity(3)))
     Kron(parts=(<Matrix uniform 2 x 2: ...>, <Matrix identity 3 x 3: ...>))
     """
@@ -136,7 +130,6 @@ class Kron:
 class Mixture:
     """One of several matrices, chosen with mixing weights that are not 0.
 
-    >>> import bistochastic as bs
     >>> mixed = bs.mix([bs.identity(2), bs.uniform(2)], weights=[0.75, 0.25])
     >>> [(weight, part.family) for weight, part in bs.structure.composition(mixed)]
     [(0.75, 'identity'), (0.25, 'uniform')]
@@ -153,7 +146,6 @@ class Mixture:
 class Product:
     """Two matrices, one applied after the other.
 
-    >>> import bistochastic as bs
     >>> a, b = bs.tridiagonal(0.25, size=3), bs.permutation([1, 2, 0])
     >>> bs.structure.composition(a @ b) == bs.structure.Product((a, b))
     True
@@ -168,7 +160,6 @@ Composition: TypeAlias = Kron | Mixture | Product
 def composition(matrix: Stochastic) -> Composition | None:
     """Return how a composite is put together.
 
-    >>> import bistochastic as bs
     >>> bs.structure.composition(bs.uniform(6)) is None
     True
     """
@@ -183,8 +174,8 @@ def composition(matrix: Stochastic) -> Composition | None:
         return Kron(tuple(parts))
     if kind == "product":
         return Product((parts[0], parts[1]))
-    drawn = [(weight, part) for weight, part in zip(weights, parts, strict=True) if weight]
-    return Mixture(tuple(weight for weight, _ in drawn), tuple(part for _, part in drawn))
+    drawn = (pair for pair in zip(weights, parts, strict=True) if pair[0])
+    return Mixture(*zip(*drawn, strict=True))
 
 
 def wide_factors(kron: Kron) -> list[Matrix]:
@@ -193,17 +184,13 @@ def wide_factors(kron: Kron) -> list[Matrix]:
     Factors with one category change nothing, and there may be very many. If only one factor is left
     and it is a kron, the list holds its factors.
 
-    >>> import bistochastic as bs
     >>> made = bs.structure.composition(bs.kron(bs.uniform(2), bs.identity(1), bs.uniform(3)))
     >>> [factor.size for factor in bs.structure.wide_factors(made)]
     [2, 3]
     """
-    while True:
-        wide = [factor for factor in kron.parts if factor.size > 1] or [kron.parts[0]]
-        inner = composition(wide[0]) if len(wide) == 1 else None
-        if not isinstance(inner, Kron):
-            return wide
-        kron = inner
+    wide = [factor for factor in kron.parts if factor.size > 1] or [kron.parts[0]]
+    inner = composition(wide[0]) if len(wide) == 1 else None
+    return wide_factors(inner) if isinstance(inner, Kron) else wide
 
 
 def axes(matrix: M) -> list[M]:
@@ -211,28 +198,21 @@ def axes(matrix: M) -> list[M]:
 
     Axes with one category are left out, because there may be very many.
 
-    >>> import bistochastic as bs
     >>> inner = bs.kron(bs.uniform(2), bs.identity(3))
     >>> [axis.size for axis in bs.structure.axes(bs.kron(inner, bs.uniform(4)))]
     [2, 3, 4]
     """
-    found: list[M] = []
-    stack: list[Any] = [matrix]
-    while stack:
-        here = stack.pop()
-        if here.size > 1:
-            made = composition(here)
-            if isinstance(made, Kron):
-                stack += reversed(made.parts)
-            else:
-                found.append(here)
-    return found
+    if matrix.size == 1:
+        return []
+    made = composition(matrix)
+    parts: Any = made.parts if isinstance(made, Kron) else ()
+    return [axis for part in parts for axis in axes(part)] or [matrix]
 
 
 def true_codes(matrix: Stochastic) -> NDArray[np.intp] | slice:
     """Return the codes that can be true, as an index: all, unless some are only reported.
 
-    >>> import bistochastic as bs, numpy as np
+    >>> import numpy as np
     >>> m = bs.difference_set(4, epsilon=1)
     >>> np.arange(m.size)[bs.structure.true_codes(m)]
     array([0, 1, 2, 3])
@@ -247,7 +227,6 @@ def true_codes(matrix: Stochastic) -> NDArray[np.intp] | slice:
 def by_parts(matrix: Stochastic, value: Callable[[Any, Callable[[Any], T]], T]) -> T:
     """Compute ``value(matrix, found)``; ``found`` computes the value of each distinct part once.
 
-    >>> import bistochastic as bs
     >>> def leaves(matrix, found):
     ...     made = bs.structure.composition(matrix)
     ...     return 1 if made is None else sum(found(part) for part in made.parts)
@@ -302,7 +281,6 @@ def exact_row(matrix: Matrix, u: int) -> list[Fraction]:
 class ClassRuns:
     """Classes of consecutive codes, uniform inside each class: runs of classes of one size.
 
-    >>> import bistochastic as bs
     >>> found = bs.structure.classes(bs.blocks([1, 2, 2]))
     >>> found.number, found.each(), found.starts()
     (3, array([1, 2, 2]), array([0, 1, 3]))
@@ -329,7 +307,6 @@ class ClassRuns:
 def classes(matrix: Stochastic) -> ClassRuns | None:
     """Find the classes inside which nothing is revealed; one code per class for the identity.
 
-    >>> import bistochastic as bs
     >>> bs.structure.classes(bs.k_anonymous(6, k=3)).number
     2
     """
@@ -340,7 +317,6 @@ def classes(matrix: Stochastic) -> ClassRuns | None:
 def is_uniform(matrix: Stochastic) -> bool:
     """Whether each reported value is equally likely for all true values, if it is quick to see.
 
-    >>> import bistochastic as bs
     >>> bs.structure.is_uniform(bs.randomized_response(4, beta=1))
     True
     """
@@ -373,7 +349,6 @@ def _counted(kind: str, matrix: Stochastic) -> Vector | None:
 def first_row(matrix: Stochastic) -> Vector | None:
     """Return the first row, if the others are stored as shifts of it.
 
-    >>> import bistochastic as bs
     >>> bs.structure.first_row(bs.circulant([3, 0, 1])).shares()
     array([0.75, 0.  , 0.25])
     """
@@ -383,7 +358,6 @@ def first_row(matrix: Stochastic) -> Vector | None:
 def even_kernel(matrix: Stochastic) -> Vector | None:
     """Return ``c_0`` to ``c_r`` of a random step that is folded back at both ends of a scale.
 
-    >>> import bistochastic as bs
     >>> bs.structure.even_kernel(bs.reflected([2, 1, 0, 0]))
     Vector(counts=array([2, 1, 0, 0]), total=4)
     """
@@ -395,7 +369,6 @@ def steps(matrix: Stochastic) -> Vector | None:
 
     No step is longer.
 
-    >>> import bistochastic as bs
     >>> bs.structure.steps(bs.tridiagonal(0.25, size=4)).shares()
     array([0.25])
     """
@@ -406,7 +379,6 @@ def steps(matrix: Stochastic) -> Vector | None:
 class Swap:
     """Two codes that change places unless they stay.
 
-    >>> import bistochastic as bs
     >>> bs.structure.swap(bs.t_transform(4, 0, 2, keep=0.75))
     Swap(i=0, j=2, keep=Fraction(3, 4))
     """
@@ -419,7 +391,6 @@ class Swap:
 def swap(matrix: Stochastic) -> Swap | None:
     """Return the two codes that may change places, while all others stay.
 
-    >>> import bistochastic as bs
     >>> bs.structure.swap(bs.uniform(4)) is None
     True
     """
@@ -430,7 +401,6 @@ def swap(matrix: Stochastic) -> Swap | None:
 def shift_invariant(matrix: Stochastic) -> bool:
     """Whether all rows are shifts of the first, also of a composite of such matrices.
 
-    >>> import bistochastic as bs
     >>> bs.structure.shift_invariant(bs.circulant([2, 1, 1]) @ bs.uniform(3))
     True
     """

@@ -10,7 +10,7 @@ import pytest
 
 import bistochastic as bs
 from bistochastic.errors import Refused
-from bistochastic.estimate import always_valid
+from bistochastic.estimate import intervals
 
 TWO = bs.randomized_response(2, epsilon=1)
 TWELVE = bs.randomized_response(12, epsilon=2)
@@ -23,7 +23,7 @@ def bounds(
 ) -> list[float]:
     """The interval of one category, before it is cut to [0, 1]."""
     added = np.asarray(np.linalg.inv(m.to_dense()))[:, category]
-    return list(always_valid.bounds(added, np.array(counts, float), alpha))
+    return list(intervals.at_every_look(added, np.array(counts, float), alpha))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_the_fortune_does_not_depend_on_the_number_of_bets(
     many = np.array(SEEN, float)
     x = (added - least) / (most - least)
     thetas = np.sin((2 * np.arange(1, nodes + 1) - 1) * np.pi / (4 * nodes)) ** 2
-    fortune = always_valid._mixture(x, many)
+    fortune = intervals._mixture(x, many)
     for share, known in ((0.05, 1.7031171663), (0.1, -3.2396349244)):
         m = (share - least) / (most - least)
         assert fortune(m) == pytest.approx(known, abs=1e-9)
@@ -126,7 +126,7 @@ def test_fewer_bets_for_many_records_only_widen() -> None:
     many = np.array(SEEN, float) * 1000
     nodes = 8192
     thetas = np.sin((2 * np.arange(1, nodes + 1) - 1) * np.pi / (4 * nodes)) ** 2
-    fortune = always_valid._mixture(x, many)
+    fortune = intervals._mixture(x, many)
     mean = float(x @ many / many.sum())
     for m in np.linspace(mean - 0.02, mean + 0.02, 9):
         bets = np.outer(thetas / m, x) + np.outer((1 - thetas) / (1 - m), 1 - x)
@@ -157,16 +157,14 @@ def test_no_look_misses_more_often_than_promised(m: bs.Matrix, category: int, sh
         for step in (20, 30, 50, 100, 100, 200, 300, 400, 800, 2000, 4000, 8000):
             counts += rng.multinomial(step, law)
             # A share is outside of the interval if the fortune against it is large.
-            wrong |= always_valid._mixture(x, counts)((share - least) / (most - least)) >= math.log(
-                20
-            )
+            wrong |= intervals._mixture(x, counts)((share - least) / (most - least)) >= math.log(20)
             mean = float(counts @ added / counts.sum())
             spread = float(counts @ (added - mean) ** 2 / counts.sum())
             old |= abs(mean - share) > 1.96 * math.sqrt(spread / counts.sum())
         missed += wrong
         usual += old
-        low, high = always_valid.bounds(added, counts, 0.05)
-        inside = always_valid._mixture(x, counts)((share - least) / (most - least)) < math.log(20)
+        low, high = intervals.at_every_look(added, counts, 0.05)
+        inside = intervals._mixture(x, counts)((share - least) / (most - least)) < math.log(20)
         assert (low < share < high) == inside
     # Binomial(150, .05) exceeds 23 with probability below 1e-6.
     assert missed <= 23

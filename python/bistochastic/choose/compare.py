@@ -26,7 +26,6 @@ from bistochastic.progress import Progress, watched
 class Comparison(Shown):
     """Several matrices on one scale; see :func:`compare`.
 
-    >>> import bistochastic as bs
     >>> [p.beta for p in bs.compare(bs.identity(2), bs.uniform(2)).profiles]
     [0.0, 1.0]
     """
@@ -93,7 +92,6 @@ def compare(
     ``cost``, ``prior`` and ``full``: see :meth:`Matrix.profile`. They apply to all matrices.
     ``progress``: see :meth:`Matrix.decompose`. It counts matrices.
 
-    >>> import bistochastic as bs
     >>> bs.compare(bs.randomized_response(12, beta=0.6), bs.k_anonymous(12, beta=0.6))
     Measure                                  randomized_response  k_anonymous
     ---------------------------------------  -------------------  -----------
@@ -131,7 +129,6 @@ class Point(Shown):
     every matrix of this beta from below, and is None for codes that are never true; see
     ``bistochastic.measures.least_epsilon``. ``note`` says why something is None.
 
-    >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["k_anonymous"], betas=[0.5])[0].note
     'singular: single shares cannot be estimated'
     >>> bs.tradeoff(12, families=["randomized_response"], betas=[0.5])[0]
@@ -163,7 +160,6 @@ def _cell(name: str, x: float) -> str:
 class Tradeoff(tuple[Point, ...], Shown):
     """The points of :func:`tradeoff`: a tuple that prints as a table.
 
-    >>> import bistochastic as bs
     >>> bs.tradeoff(12, families=["randomized_response", "geometric"], betas=[0.6])
     family               asked  beta  epsilon  least epsilon  truthfulness  standard error  ...
     -------------------  -----  ----  -------  -------------  ------------  --------------  ...
@@ -234,7 +230,6 @@ def tradeoff(
 
     It does not need matplotlib. :func:`bistochastic.plot.tradeoff` draws the result.
 
-    >>> import bistochastic as bs
     >>> for p in bs.tradeoff(12, betas=[0.6]):
     ...     print(p.family, p.note or (round(p.epsilon, 2), round(p.standard_error, 4)))
     randomized_response (3.01, 0.0045)
@@ -286,7 +281,6 @@ def _point(family: str, make: Make, size: int, beta: float, records: int) -> Poi
 
 
 def _makers(families: object) -> dict[str, Make]:
-    """Labels, and functions that make a matrix from a size and a beta."""
     if not hasattr(families, "items"):
         names = names_of("families", families, BY_BETA, ", or be a mapping")
         return {name: partial(_by_beta, name) for name in names}

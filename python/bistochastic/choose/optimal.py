@@ -49,7 +49,6 @@ def optimal(
     Raises ``ValueError`` for costs that are negative, missing or infinite, and if no requirement is
     given.
 
-    >>> import bistochastic as bs
     >>> import numpy as np
     >>> scale = np.arange(6)
     >>> cost = abs(scale[:, None] - scale)
@@ -96,22 +95,17 @@ def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
 
     r = len(cost)
     n, logs = r * r, math.log(r)
-    us, vs = np.divmod(np.arange(n), r)
     epsilon = asked.get("epsilon", math.inf)
     betas = {name: x for name, x in asked.items() if name != "epsilon"}
-    minima = r if epsilon < math.inf else 0
     terms = n if betas else 0
-    # Columns of the program: entries, column minima, terms of entropies.
-    wanted = {"p": True, "m": minima > 0, "t": terms > 0}
-    columns = [name for name, is_there in wanted.items() if is_there]
-    eye, ones = sparse.eye(n), np.ones(n)
-    by_row = sparse.csc_matrix((ones, (us, np.arange(n))), (r, n))
-    by_column = sparse.csc_matrix((ones, (vs, np.arange(n))), (r, n))
+    eye, ones = sparse.eye(n), np.ones((1, r))
+    by_row = sparse.kron(sparse.eye(r), ones, "csc")
+    by_column = sparse.kron(ones, sparse.eye(r), "csc")
     least = clarabel.NonnegativeConeT
     # Each part is (A, b, cone), for b - A x in the cone. The last column sum follows.
     sums = sparse.vstack([by_row, by_column[:-1]])
     parts = [({"p": sums}, np.ones(2 * r - 1), clarabel.ZeroConeT(2 * r - 1))]
-    if minima:
+    if epsilon < math.inf:
         low = math.exp(-epsilon)
         parts.append(({"p": -eye, "m": by_column.T}, np.zeros(n), least(n)))
         parts.append(({"p": low * eye, "m": -by_column.T}, np.zeros(n), least(n)))
@@ -124,9 +118,10 @@ def _solved(cost: Array, asked: Mapping[str, float]) -> tuple[Array, float]:
         parts.append(({"t": -matrix}, np.full(many, -limit * logs), least(many)))
     if terms:
         # (t, p, 1) with p exp(t / p) <= 1.
-        first, second = (sparse.csc_matrix((-ones, (3 * np.arange(n) + i, np.arange(n))),
-                                           (3 * n, n)) for i in (0, 1))  # fmt: skip
-        parts.append(({"t": first, "p": second}, np.tile([0.0, 0.0, 1.0], n), None))
+        first, second, _ = (sparse.kron(eye, column[:, None]) for column in np.eye(3))
+        parts.append(({"t": -first, "p": -second}, np.tile([0.0, 0.0, 1.0], n), None))
+    # Columns of the program: entries, column minima, terms of entropies.
+    columns = [name for name in "pmt" if any(name in each for each, _, _ in parts)]
     whole = sparse.bmat([[each.get(name) for name in columns] for each, _, _ in parts], "csc")
     width = whole.shape[1]
     objective = np.zeros(width)

@@ -43,7 +43,6 @@ class Choice(Shown):
     ``matrix`` is None if the family has none, and ``note`` says why. ``expected_cost`` is the mean
     cost of a reported value, or the mean distance between codes if no cost was given.
 
-    >>> import bistochastic as bs
     >>> bs.strongest(4, records=4580, tolerance=0.03)[0].beta
     0.78921...
     """
@@ -77,7 +76,6 @@ class Choice(Shown):
 class Strongest(tuple[Choice, ...], Shown):
     """The choices of :func:`strongest`: a tuple that prints as a table.
 
-    >>> import bistochastic as bs
     >>> [choice.family for choice in bs.strongest(4, records=4580, tolerance=0.03)][:2]
     ['randomized_response', 'difference_set']
     """
@@ -116,7 +114,6 @@ def strongest(
 
     Raises ``ValueError`` if not even unprotected records reach the tolerance.
 
-    >>> import bistochastic as bs
     >>> bs.strongest(4, records=4580, tolerance=0.03, family=["randomized_response", "geometric"])
     family                   beta  epsilon  truthfulness  expected cost  note
     -------------------  --------  -------  ------------  -------------  ----
@@ -157,17 +154,14 @@ class _Goal:
     z: float
 
     def within(self, matrix: Matrix) -> float:
-        """Compute how close every proportion is."""
         if linear.is_singular(matrix):
             return math.inf
         return self.z * math.sqrt(largest_variance(matrix, self.share) / self.records)
 
     def holds(self, matrix: Matrix) -> bool:
-        """Whether that is close enough."""
         return self.within(matrix) <= self.tolerance * (1 + 1e-13)
 
     def choice(self, family: str, size: int, cost: Any = None) -> Choice:
-        """Find the strongest matrix of a family, or why it has none."""
         if family == "k_anonymous":
             return Choice(family, None, None, CLASSES)
         if family == "difference_set":
@@ -207,7 +201,6 @@ def by_suspicion(suspicion: object) -> float:
 
     A reported value multiplies the odds of a true category by at most ``e^epsilon``.
 
-    >>> import bistochastic as bs
     >>> bs.choose.by_suspicion((0.1, 0.3))
     1.349...
     """
@@ -247,7 +240,6 @@ def reach(family: str, size: int, parameters: Mapping[str, Any]) -> Matrix | Non
     ``parameters`` hold the epsilon, beta or truthfulness to reach at this ``size``, and for
     :func:`gibbs` the ``cost``.
 
-    >>> import bistochastic as bs
     >>> bs.choose.reach("geometric", 5, {"truthfulness": 0.5}).truthfulness
     0.49999...
     >>> bs.choose.reach("geometric", 5, {"beta": 0.5}) is None

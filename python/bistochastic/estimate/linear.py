@@ -40,7 +40,7 @@ class Factor:
     written down; codes that are never true are left out. An unprotected axis has neither and stays
     as it is.
 
-    >>> import bistochastic as bs, numpy as np
+    >>> import numpy as np
     >>> Factor(0, matrix=bs.randomized_response(2, keep=0.75)).of(np.array([[60.0, 40.0]]), "back")
     array([[70., 30.]])
     """
@@ -59,8 +59,13 @@ class Factor:
         if self.matrix is not None:
             moved = np.moveaxis(tables, axis, -1)
             rows = np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
-            whole = _inverted(self.matrix, rows, kind).reshape(*moved.shape[:-1], -1)
-            return np.moveaxis(whole, -1, axis)
+            if kind == "squares":
+                rows = np.stack([intervals.squared_rows(self.matrix, row) for row in rows])
+            elif kind != "told":
+                # All categories together add 1, so their product with the sum is themselves.
+                rows = np.asarray(linear.solve(self.matrix, rows.T)).T
+            true = rows[:, : self.matrix.size - self.matrix.padding]
+            return np.moveaxis(true.reshape(*moved.shape[:-1], -1), -1, axis)
         if self.back is None:
             return tables
         arrays = [_KINDS[kind](back) for back in self.back] if kind in _KINDS else [self.told]
@@ -81,17 +86,6 @@ class Factor:
         return both.min(axis=(0, 2)), both.max(axis=(0, 2))
 
 
-def _inverted(matrix: Stochastic, rows: Array, kind: str) -> Array:
-    """Multiply rows by the inverse of a matrix whose categories are all requested."""
-    true = slice(matrix.size - matrix.padding)
-    if kind == "told":
-        return rows[:, true]
-    if kind == "squares":
-        return np.stack([intervals.squared_rows(matrix, row)[true] for row in rows])
-    # All categories together add 1, so their product with the sum is themselves.
-    return np.asarray(linear.solve(matrix, rows.T)).T[:, true]
-
-
 @dataclass(frozen=True, eq=False)
 class Map:
     """All factors: a map from a stack of reported tables to tables of the request.
@@ -99,7 +93,7 @@ class Map:
     ``shape`` is the shape of the reported table, ``columns`` the sizes of the columns in the order
     of the factors, ``order`` their requested order.
 
-    >>> import bistochastic as bs, numpy as np
+    >>> import numpy as np
     >>> m = bs.randomized_response(2, keep=0.75)
     >>> unprotected = Factor(0)
     >>> both = Map((2, 2), (unprotected, Factor(1, matrix=m)), (2, 2), (1, 0))
@@ -160,7 +154,7 @@ class Linear:
     D``. Its error is the error of the total of ``(g_N - share g_D) / D``, with g the
     pseudo-responses. If the subgroup is known (``exact``), D is the sum of weights.
 
-    >>> import bistochastic as bs, numpy as np
+    >>> import numpy as np
     >>> counts = np.array([60.0, 40.0])
     >>> tallies = bs.estimate.Tallies.counted(100, counts, counts, 100)
     >>> back = Map.back_from(bs.randomized_response(2, keep=0.75))

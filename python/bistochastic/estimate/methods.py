@@ -170,7 +170,6 @@ def of_counts(
     ``population`` and ``classes`` are as there, ``axes`` its categories and ``limit`` its records;
     ``patience`` ends a search.
 
-    >>> import bistochastic as bs
     >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
     >>> of_counts(m, counts, "inverse", "sampled", Patience()).frequencies
     array([0.7, 0.3])
@@ -220,7 +219,6 @@ def fit_shares(
     ``reports`` are the shares of the reported values of this many ``records``; ``patience`` ends a
     search. The result has one share for each code that can be true.
 
-    >>> import bistochastic as bs
     >>> shares, gap, steps = fit_shares(
     ...     bs.randomized_response(2, keep=0.75), np.array([0.2, 0.8]), 100, "mle", Patience()
     ... )
@@ -249,8 +247,7 @@ def weighted(
     if array.shape != (rows,):
         raise Refused("weights", f"{must}, one for each of {rows} records", f"shape {array.shape}")
     given = np.ascontiguousarray(array, dtype=np.float64)
-    wrong = wrong_weight(given)
-    if wrong is not None:
+    if (wrong := wrong_weight(given)) is not None:
         at, wants, got = wrong
         raise Refused("weights", wants, f"{got} at position {at}")
     if not given.any():
@@ -262,8 +259,7 @@ def weighted(
     _core.require_memory("weights", 2, matrix.size, 8)
     places = plain.astype(np.int64)
     sums, squares = (summed(places, each, matrix.size) for each in (given, given**2))
-    told = Tallies.counted(rows, sums, squares, rows, weighted=True)
-    return Map.back_from(matrix), told
+    return Map.back_from(matrix), Tallies.counted(rows, sums, squares, rows, weighted=True)
 
 
 def of_linear(
@@ -283,7 +279,6 @@ def of_linear(
     or the ``fit`` of a tool as :func:`fit_shares` returns it, is for other methods than the
     inverse; ``patience`` ends a search. ``axes`` and ``notes`` are shown.
 
-    >>> import bistochastic as bs
     >>> m, counts = bs.randomized_response(2, keep=0.75), np.array([60.0, 40.0])
     >>> tallies = Tallies.counted(100, counts, counts, 100)
     >>> linear = Linear(Map.back_from(m), tallies, fixed=False, exact=True)

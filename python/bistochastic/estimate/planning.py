@@ -46,7 +46,6 @@ def mean_standard_error(matrix: Stochastic, records: object = 1) -> float | None
     close to a singular one for doubles, or beyond size 1500 if no structure gives the singular
     values. Raises :class:`bistochastic.errors.SingularMatrixError` as :func:`standard_error` does.
 
-    >>> import bistochastic as bs
     >>> round(mean_standard_error(bs.randomized_response(2, keep=0.75), 100), 4)
     0.1
     """
@@ -119,7 +118,6 @@ def largest_variance(matrix: Stochastic, share: float | None = None) -> float:
     It is linear except in ``pi_v``, so the rest of the mass is on the largest other ``h``, and the
     mass t of v maximizes ``t h_v + (1 - t) h_max - t^2``.
 
-    >>> import bistochastic as bs
     >>> largest_variance(bs.randomized_response(2, keep=0.75))
     1.0
     """
@@ -147,7 +145,7 @@ def _mean_squares(matrix: Stochastic) -> tuple[Array, Array]:
         return own, other
     if structure.shift_invariant(matrix):
         # All rows are alike.
-        own, other = _own_and_other(matrix, linear.solve_back(matrix, np.eye(1, r)), 0)
+        own, other = _own_and_other(matrix, linear.undo(matrix, np.eye(1, r), back=True), 0)
         return np.full(r, own), np.full(r, other)
     blocks = intervals.inverse_rows(matrix)
     pairs = [_own_and_other(matrix, block, rows.start) for rows, block in blocks]

@@ -18,7 +18,6 @@ from bistochastic import linear as operators
 from bistochastic.arguments import Array
 from bistochastic.cached import Compared, cached
 from bistochastic.errors import Refused
-from bistochastic.estimate import always_valid as every_look
 from bistochastic.estimate import intervals
 from bistochastic.formatting import Shown, table
 from bistochastic.linear import basis
@@ -64,7 +63,6 @@ class Estimate(Compared, Shown):
     ``frequencies`` and ``counts`` come from the requested method. Errors and intervals always
     belong to the unbiased inverse estimate.
 
-    >>> import bistochastic as bs
     >>> m = bs.randomized_response(3, epsilon=2)
     >>> e = m.estimate(counts=[520, 290, 190])
     >>> e.frequencies.round(3), e.standard_errors.round(3)
@@ -114,7 +112,6 @@ class Estimate(Compared, Shown):
     def counts(self) -> Array:
         """Estimated counts: frequencies times records, or times the sum of the weights.
 
-        >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[30, 10]).counts
         array([30., 10.])
         """
@@ -124,7 +121,6 @@ class Estimate(Compared, Shown):
     def shape(self) -> tuple[int, ...]:
         """The number of categories of each column; without labels, of all categories.
 
-        >>> import bistochastic as bs
         >>> two = {"a": [0, 1], "b": [0, 1]}
         >>> bs.identity(4).estimate(counts=[3, 1, 2, 2], categories=two).shape
         (2, 2)
@@ -168,7 +164,6 @@ class Estimate(Compared, Shown):
         * Beyond some thousand categories they take long, unless the matrix is randomized response,
           a circulant, a permutation or a :func:`kron` of such.
 
-        >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).standard_errors.round(4)
         array([0.0503, 0.0503])
         """
@@ -196,7 +191,6 @@ class Estimate(Compared, Shown):
 
         With a sample of one record it is unknown: variances are ``inf``, covariances NaN.
 
-        >>> import bistochastic as bs
         >>> bs.identity(2).estimate(counts=[50, 50]).covariance.round(4)
         array([[ 0.0025, -0.0025],
                [-0.0025,  0.0025]])
@@ -253,7 +247,6 @@ class Estimate(Compared, Shown):
            Records have to be independent, count alike, and come from one and the same population
            all the time. By default this is :attr:`always_valid` of the estimate.
 
-        >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
         >>> m.estimate(counts=[10, 0]).interval().round(3)
         array([[0.883, 1.   ],
@@ -306,7 +299,7 @@ class Estimate(Compared, Shown):
         codes = np.eye(len(counts))
         _core.require_memory("always_valid", len(counts), cells, 32)
         added = operators.solve(self._law, codes).T if linear is None else linear.map.of(codes)
-        found = [every_look.bounds(column, counts, alpha) for column in added.T]
+        found = [intervals.at_every_look(column, counts, alpha) for column in added.T]
         return np.asarray(np.clip(np.array(found), 0.0, 1.0))
 
     def poisoning(self, false_records: int) -> Array:
@@ -317,7 +310,6 @@ class Estimate(Compared, Shown):
         the matrix and n the records: the stronger the protection, the more one false record moves.
         The bound holds for the method ``inverse``.
 
-        >>> import bistochastic as bs
         >>> e = bs.randomized_response(2, keep=0.75).estimate(counts=[600, 400])
         >>> e.poisoning(10)
         array([0.02, 0.02])
@@ -344,7 +336,6 @@ class Estimate(Compared, Shown):
         is expected to be reported rarely, the limit is raised. Categories with an expected number
         of records below ``1 / r`` count as one.
 
-        >>> import bistochastic as bs
         >>> e = bs.randomized_response(3, epsilon=2).estimate(counts=[520, 290, 190])
         >>> e.contains([0.59, 0.27, 0.14]), e.contains([0.4, 0.4, 0.2])
         (True, False)
@@ -368,7 +359,6 @@ class Estimate(Compared, Shown):
         ``frequency``, ``count`` (with labels), ``standard_error``, ``low`` and ``high``. A wide
         table is ``e.counts.reshape(e.shape)``.
 
-        >>> import bistochastic as bs
         >>> found = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
         >>> found.to_columns()["a"], found.to_columns()["count"]
         (array(['x', 'y'], dtype='<U1'), array([3., 1.]))
@@ -383,7 +373,6 @@ class Estimate(Compared, Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain Python values, for JSON; numbers that are unknown are None.
 
-        >>> import bistochastic as bs
         >>> estimate = bs.identity(2).estimate(counts=[3, 1], categories={"a": ["x", "y"]})
         >>> estimate.to_dict()["table"][1]
         {'a': 'y', 'reported': 0.25, 'frequency': 0.25, 'count': 1.0, ...}
@@ -405,7 +394,6 @@ class Estimate(Compared, Shown):
 
         ``axes`` are matplotlib axes to draw into. Without them a figure is made.
 
-        >>> import bistochastic as bs
         >>> m = bs.randomized_response(2, keep=0.75)
         >>> figure = m.estimate(counts=[60, 40], categories=["no", "yes"]).plot()
         >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
@@ -421,13 +409,6 @@ class Estimate(Compared, Shown):
             axis.name: [axis.categories[i] for i in place.tolist()]
             for axis, place in zip(self.axes, places, strict=False)
         }
-
-    def _names(self, cells: Sequence[int]) -> list[list[str]]:
-        if not self.axes:
-            return [[str(cell)] for cell in cells]
-        places = zip(*np.unravel_index(np.array(cells), self.shape), strict=True)
-        words = [axis.words() for axis in self.axes]
-        return [[each[i] for each, i in zip(words, at, strict=True)] for at in places]
 
     def _columns(self, *, errors: bool = True) -> dict[str, Array]:
         shares = {"reported": self.reports, "frequency": self.frequencies}
@@ -451,10 +432,13 @@ class Estimate(Compared, Shown):
         shown = list(range(r)) if r <= most else [*range(most // 2), *range(r - most // 2, r)]
         form = f".{self._decimals()}f" if r <= 1000 else ".3g"
         forms = {name: ",.0f" if name == "count" else form for name in columns}
+        words: list[Sequence[object]] = [*(axis.words() for axis in self.axes)] or [range(r)]
+        places = zip(*np.unravel_index(shown, self.shape), strict=True)
         rows = [
-            [*names, *(f"{column[v]:{forms[name]}}" for name, column in columns.items())]
-            for v, names in zip(shown, self._names(shown), strict=True)
-        ]
+            [*(str(each[i]) for each, i in zip(words, at, strict=True)),
+             *(f"{column[v]:{forms[name]}}" for name, column in columns.items())]
+            for v, at in zip(shown, places, strict=True)
+        ]  # fmt: skip
         header = [axis.name for axis in self.axes] or ["category"]
         if r > most:
             rows.insert(most // 2, ["..."] * (len(columns) + len(header)))
@@ -502,7 +486,6 @@ class Estimate(Compared, Shown):
     def to_text(self) -> str:
         """Write the table with all its rows; printing leaves out the middle of a long one.
 
-        >>> import bistochastic as bs
         >>> len(bs.identity(30).estimate(counts=[1] * 30).to_text().splitlines())
         33
         """

@@ -149,16 +149,14 @@ class Sample:
         It is infinite if a replicate has no value: the statistic is NaN, or rejects the weights.
         """
         assert self.replicates is not None
-        found = []
-        for weights in self.replicates:
-            try:
-                theirs = statistic(replace(self, sums=weights, squares=weights**2, replicates=None))
-            except (ValueError, ZeroDivisionError):
-                return math.inf
-            if not math.isfinite(theirs):
-                return math.inf
-            found.append((theirs - value) ** 2)
-        return math.sqrt(self.scale * math.fsum(found))
+        each = (replace(self, sums=x, squares=x**2, replicates=None) for x in self.replicates)
+        try:
+            found = [statistic(sample) for sample in each]
+        except (ValueError, ZeroDivisionError):
+            return math.inf
+        if not all(map(math.isfinite, found)):
+            return math.inf
+        return math.sqrt(self.scale * math.fsum((theirs - value) ** 2 for theirs in found))
 
     def covariance(self, values: Array, products: Array | None = None) -> Array:
         """Compute the covariance matrix of the totals of ``values``, between units of each stage.

@@ -61,7 +61,6 @@ def expected_cost(dense: Array, cost: Array | Literal["ordinal"], prior: Array |
 def mean_distance(matrix: Matrix) -> float | None:
     """Compute the mean of ``|u - v|`` over uniform true categories; None without a closed form.
 
-    >>> import bistochastic as bs
     >>> bs.measures.mean_distance(bs.uniform(3))
     0.88888...
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from bistochastic.arguments import Array
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
 from bistochastic.matrix import Matrix
-from bistochastic.measures import bits, channel, costs, efficiency, priors, survey
+from bistochastic.measures import bits, costs, efficiency, priors, survey
 from bistochastic.progress import watched
 
 Status = Literal["exact", "bound", "not computed"]
@@ -60,6 +60,7 @@ _SINGULAR_VALUES, _WRITTEN = 1500, 1024
 _EXPLAINS = {
     "deniability_1": "explain the reported value exactly as well",
     "deniability_2": "explain the reported value half to twice as well",
+    "deniability_epsilon": "true values that stay possible",
 }
 _HEADER = ["Measure", "Value", "Status", "Note"]
 _TO_THE_DIGIT = ("entropy_rate", "beta", "worst_row", "worst_column", "epsilon")
@@ -72,7 +73,6 @@ class Entry(Shown):
     ``before`` is the measure without a reported value, if it has one: the entropy of the prior, or
     the best guess by the prior.
 
-    >>> import bistochastic as bs
     >>> bs.uniform(4).profile()["max_leakage"]
     Entry(name='max_leakage', value=0.0, status='exact', note='')
     """
@@ -87,7 +87,6 @@ class Entry(Shown):
     def words(self) -> str:
         """The name of the measure in words.
 
-        >>> import bistochastic as bs
         >>> bs.uniform(3).profile()["worst_row"].words
         'beta, least protected category'
         """
@@ -97,7 +96,6 @@ class Entry(Shown):
     def text(self) -> str:
         """The value in six digits, rounded so that privacy is never overstated.
 
-        >>> import bistochastic as bs
         >>> bs.uniform(3).profile()["guessing_probability"].text
         '0.333334'
         """
@@ -130,7 +128,6 @@ class Profile(Shown):
     reported value can add to the probability of a right guess, for any prior. Capacity is the most
     bits that a reported value reveals on average, for any true proportions.
 
-    >>> import bistochastic as bs
     >>> p = bs.randomized_response(12, epsilon=3).profile()
     >>> p.deniability_epsilon, p["capacity"].status
     (12, 'exact')
@@ -155,7 +152,6 @@ class Profile(Shown):
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return plain values for JSON: a value, status and note for each name.
 
-        >>> import bistochastic as bs
         >>> bs.uniform(4).profile().to_dict()["rank"]
         {'value': 1, 'status': 'exact', 'note': ''}
         """
@@ -164,7 +160,6 @@ class Profile(Shown):
     def rows(self) -> list[list[str]]:
         """Return one row of text per measure.
 
-        >>> import bistochastic as bs
         >>> bs.uniform(4).profile().rows()[1]
         ['beta', '1', 'exact', 'an average over the categories']
         """
@@ -187,12 +182,7 @@ def missing(name: str, why: str) -> Entry:
 
 
 def profile_of(
-    matrix: Matrix,
-    *,
-    cost: object = None,
-    prior: object = None,
-    full: bool = False,
-    progress: object = None,
+    matrix: Matrix, cost: object, prior: object, progress: object, *, full: bool
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
     with watched("measuring", progress) as tell:
@@ -255,27 +245,19 @@ def _lines(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
 
 
 def _attacker(matrix: Matrix, found: survey.Lines | None, *, full: bool) -> list[Entry]:
-    told = channel.mutual_information(matrix)
-    best = channel.capacity(matrix, found, full=full)
+    told = priors.mutual_information(matrix)
+    best = priors.capacity(matrix, found, full=full)
     size = matrix.size - matrix.padding
     allowed = bits.guaranteed_max_leakage(matrix.beta, size)
-    if found is None:
-        why = "by beta only"
-        guess = [
-            Entry("guessing_probability", min(1.0, 2**allowed / size), "bound", why, 1 / size),
-            Entry("max_leakage", allowed, "bound", why),
-        ]
-    else:
-        known = status_of(found.peaks_exact)
-        chance = found.peaks / size
-        guess = [
-            Entry("guessing_probability", min(1.0, bits.above(chance)), known, before=1 / size),
-            Entry("max_leakage", bits.log2_up(found.peaks), known),
-        ]
+    chance, leak, known, why = 2**allowed / size, allowed, status_of(False), "by beta only"
+    if found is not None:
+        chance, leak = bits.above(found.peaks / size), bits.log2_up(found.peaks)
+        known, why = status_of(found.peaks_exact), ""
     return [
         Entry("mutual_information", told, status_of(matrix.is_exact and not matrix.padding)),
         Entry("capacity", best.bits, status_of(best.gap <= 1e-7), best.how),
-        *guess,
+        Entry("guessing_probability", min(1.0, chance), known, why, 1 / size),
+        Entry("max_leakage", leak, known, why),
         Entry("guaranteed_max_leakage", allowed, status_of(matrix.is_exact), "whatever the matrix"),
     ]
 
@@ -313,19 +295,13 @@ def _cost(
 
 
 def _deniability(matrix: Matrix, found: survey.Lines | None) -> list[Entry]:
-    names = ["deniability_1", "deniability_2", "deniability_epsilon"]
-    if found is None:
-        entries = [missing(name, _TOO_LARGE) for name in names]
-    else:
-        pairs = zip(names, found.deniability, strict=False)
-        entries = [
-            Entry(name, k, status_of(exact), _EXPLAINS.get(name, "")) for name, (k, exact) in pairs
-        ]
+    entries = [missing(name, _TOO_LARGE) for name in _EXPLAINS]
+    if found is not None:
+        pairs = zip(_EXPLAINS.items(), found.deniability, strict=False)
+        entries = [Entry(name, k, status_of(exact), why) for (name, why), (k, exact) in pairs]
     if math.isfinite(matrix.epsilon):
         # By its definition epsilon is the gamma at which all true values are alike.
-        entries[2:] = [Entry(names[2], matrix.size - matrix.padding, "exact")]
-    elif found is not None:
-        entries[2] = replace(entries[2], note="true values that stay possible")
+        entries[2:] = [Entry("deniability_epsilon", matrix.size - matrix.padding, "exact")]
     return entries
 
 

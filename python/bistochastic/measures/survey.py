@@ -25,7 +25,6 @@ TABLE = 4096
 class Lines:
     """The single lines of a matrix: what the core's survey says, put together over factors.
 
-    >>> import bistochastic as bs
     >>> bs.measures.lines(bs.blocks([1, 2]), [1.0]).worst_row
     (0, 0.0)
     """
@@ -48,7 +47,6 @@ def lines(matrix: Matrix, gammas: list[float], *, full: bool = False) -> Lines |
     of all columns (``peaks``), the least diagonal entry, and the deniability at each of ``gammas``.
     With ``full`` it looks at any number of them.
 
-    >>> import bistochastic as bs
     >>> found = bs.measures.lines(bs.k_anonymous(6, k=3), [1.0])
     >>> found.peaks, found.least_diagonal, found.deniability
     (Fraction(2, 1), Fraction(1, 3), [(3, True)])
@@ -72,10 +70,10 @@ def _of_factors(
     share = 1 / len(factors)
     split = [gamma if gamma in (1, math.inf) else max(1.0, gamma**share * (1 - 1e-12))
              for gamma in gammas]  # fmt: skip
-    found = [lines(factor, split, full=full) for factor in factors]
-    if any(part is None for part in found):
-        return None
+    found = (lines(factor, split, full=full) for factor in factors)
     each = [part for part in found if part is not None]
+    if len(each) < len(factors):
+        return None
     sizes = [factor.size for factor in factors]
 
     def joint(codes: list[int]) -> int:
@@ -163,7 +161,6 @@ def deniability(matrix: Matrix, gamma: object) -> int:
 def line_betas(matrix: Matrix, found: Lines) -> tuple[float, float]:
     """Bound the betas of the worst row and column, which :func:`lines` ``found``, from below.
 
-    >>> import bistochastic as bs
     >>> m = bs.blocks([1, 2])
     >>> bs.measures.line_betas(m, bs.measures.lines(m, []))
     (0.0, 0.0)
@@ -181,14 +178,10 @@ def line_betas(matrix: Matrix, found: Lines) -> tuple[float, float]:
 
 def require(matrix: Matrix, **asked: float | None) -> None:
     """See :meth:`bistochastic.Matrix.require`."""
-    wanted = {
-        name: _core.as_real(name, "be a number", limit)
-        for name, limit in asked.items()
-        if limit is not None
-    }
-    if not wanted:
-        names = ", ".join(asked)
-        raise Refused("require", f"be given at least one of {names}", "none")
+    given = {name: limit for name, limit in asked.items() if limit is not None}
+    if not given:
+        raise Refused("require", f"be given at least one of {', '.join(asked)}", "none")
+    wanted = {name: _core.as_real(name, "be a number", limit) for name, limit in given.items()}
     for name, limit in wanted.items():
         most, must = (math.inf, "at least 0") if name == "epsilon" else (1.0, "from 0 to 1")
         if not 0 <= limit <= most:
