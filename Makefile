@@ -177,8 +177,8 @@ adult: build-bench
 	sed -i '/^## Methods compared on census data/,$$d' docs/explanation/estimation.md
 	cat .venv/adult.md >> docs/explanation/estimation.md
 
-# Coverage of intervals over keys and resamples of Adult and of a household survey; needs adult.csv and
-# sdcmicro_testdata.csv in the same folder.
+# Coverage of intervals over keys and resamples of Adult and of a household survey, levels of tests, and intervals that are
+# watched; needs adult.csv and sdcmicro_testdata.csv in the same folder.
 study: build-test
 	$(BIN)/python benches/coverage.py
 	$(BIN)/python benches/households.py
