@@ -31,6 +31,12 @@ def thirds(size: int, ratio: int) -> bs.Matrix:
 ROWS = [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]]
 
 
+def epsilon_of(whole: shuffling.Shuffled, delta: float) -> float:
+    """Its epsilon; some reference numbers have a delta of 1 / records or more, which is refused."""
+    whole.records = 1
+    return whole.epsilon(delta)
+
+
 # Number of categories, local epsilon, records, and epsilon at delta 1e-6: at most, at least.
 PUBLISHED = [
     (2, 0.5, 10**3, 0.0626866, 0.056854),
@@ -62,7 +68,7 @@ def test_published_epsilons_of_randomized_response(
     size: int, local: float, records: int, most: float, least: float
 ) -> None:
     whole = bs.shuffled(bs.randomized_response(size, epsilon=local), records)
-    assert close(whole.epsilon(1e-6), most, 1e-6)
+    assert close(epsilon_of(whole, 1e-6), most, 1e-6)
     found = whole.epsilon_at_least(1e-6)
     # The known numbers have five digits.
     assert found is not None
@@ -91,7 +97,7 @@ def test_published_epsilons_of_a_million_records(
         # Rounded down, where the known ones have five digits.
         assert least * (1 - 5e-5) < (whole.epsilon_at_least(1e-6) or 0) < least * (1 + 5e-5)
     # The known numbers have seven digits, or fewer.
-    assert most * (1 - 2e-5) < whole.epsilon(1e-6) <= most * (1 + 4e-5)
+    assert most * (1 - 2e-5) < epsilon_of(whole, 1e-6) <= most * (1 + 4e-5)
 
 
 TITANIC = [bs.randomized_response(size, beta=0.6) for size in (4, 2, 2, 2)]
@@ -120,7 +126,7 @@ def test_published_epsilons(
     matrices: bs.Matrix | list[bs.Matrix], records: int, delta: float, known: float
 ) -> None:
     # The known numbers have an error of their own, of some millionths.
-    assert close(bs.shuffled(matrices, records).epsilon(delta), known, 1e-5)
+    assert close(epsilon_of(bs.shuffled(matrices, records), delta), known, 1e-5)
 
 
 def test_the_titanic_hides_little_in_its_blanket() -> None:
@@ -432,3 +438,15 @@ def test_progress_is_told() -> None:
     bs.shuffled(bs.geometric(6, epsilon=1), 100).epsilon(1e-6, progress=told.append)
     assert told
     assert all(0 <= share <= 1 for share in told)
+
+
+def test_a_delta_of_one_record_says_nothing() -> None:
+    whole = bs.shuffled(bs.randomized_response(2, epsilon=1), 100)
+    for delta in (0.5, 0.01):
+        with pytest.raises(
+            Refused, match=rf"^`delta` must be from 0 to below 1 / 100; got {delta}$"
+        ):
+            whole.epsilon(delta)
+    assert whole.epsilon(0.0099) > 0
+    # A lower bound promises nothing.
+    assert whole.epsilon_at_least(0.01) is not None

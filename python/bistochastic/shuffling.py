@@ -138,14 +138,14 @@ class Shuffled(Shown):
     def epsilon(self, delta: float, *, progress: object = None) -> float:
         """Bound epsilon at a delta, from above; never above the epsilon of one record.
 
-        ``delta`` is a probability above 0 with which the statement may fail. Choose it well below
-        1 / ``records``: otherwise publishing one record as it is would be within it. ``progress``
-        is that of :meth:`Matrix.profile`.
+        ``delta`` is a probability with which the statement may fail. It has to be below 1 /
+        ``records``, and should be far below: otherwise publishing one record as it is would be
+        within it. ``progress`` is that of :meth:`Matrix.profile`.
 
         >>> f"{bs.shuffled(bs.randomized_response(12, epsilon=1), 10_000).epsilon(1e-6):.5f}"
         '0.02135'
         """
-        target = _delta(delta)
+        target = _delta(delta, self.records)
         if not self._laws or target == 0:
             return self.local_epsilon
         with watched("bounding epsilon", progress) as tell:
@@ -293,8 +293,9 @@ def shuffled(matrices: Matrix | Iterable[Matrix], records: int) -> Shuffled:
     return Shuffled(columns, _core.as_whole("records", records, 1))
 
 
-def _delta(delta: float) -> float:
-    return arguments.real("delta", "be from 0 to below 1", delta, lambda x: 0 <= x < 1)
+def _delta(delta: float, records: int = 1) -> float:
+    must = "be from 0 to below 1" + f" / {records:,}" * (records > 1)
+    return arguments.real("delta", must, delta, lambda x: x >= 0 and x * records < 1)
 
 
 def _read(matrix: Matrix) -> _Column:
