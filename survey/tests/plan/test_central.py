@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,21 @@ def test_protect_and_digests_are_as_without() -> None:
 def test_delta_is_below_a_tenth_of_a_record(records: int, delta: float) -> None:
     assert central(sv.Plan([SEX]), records).delta == delta
     assert delta * 10 * records < 1
+
+
+def test_progress_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+
+    @contextmanager
+    def shown(what: str) -> Iterator[Callable[[float], object]]:
+        assert what == "bounding the central epsilon"
+        yield told.append
+
+    monkeypatch.setattr("bistochastic_survey.plan.central.watched", shown)
+    plan = sv.Plan([sv.Categorical("age", list(range(25)), "geometric", epsilon=1.25)])
+    assert central(plan, 1717).epsilon < 1
+    assert len(told) > 10
+    assert told == sorted(set(told))
 
 
 def test_too_few_records_have_the_epsilon_of_one() -> None:
