@@ -433,11 +433,16 @@ def test_refuses_what_is_no_request() -> None:
     assert repr(whole) == "<Shuffled 10 records: epsilon 1 per record, less of all together>"
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_told_of_every_suspect() -> None:
     told: list[float] = []
-    bs.shuffled(bs.geometric(6, epsilon=1), 100).epsilon(1e-6, progress=told.append)
-    assert told
-    assert all(0 <= share <= 1 for share in told)
+    bs.shuffled(bs.geometric(30, epsilon=1), 1000).epsilon(1e-6, progress=told.append)
+    assert len(told) > 10
+    assert told == sorted(set(told))
+    assert all(0 <= share < 1 for share in told)
+    several = [bs.geometric(4, epsilon=1), bs.randomized_response(3, epsilon=1)]
+    told.clear()
+    bs.shuffled(several, 1000).delta(0.01, progress=told.append)
+    assert told == sorted(set(told)) != []
 
 
 def test_a_delta_of_one_record_says_nothing() -> None:

@@ -199,13 +199,14 @@ class Shuffled(Shown):
         grow = self._ratio(epsilon)
         theta = _tilt(first.w, first.a - grow * first.b)
         for done, law in enumerate(self._laws):
-            if tell is not None:
-                tell(done / len(self._laws))
             z = np.atleast_2d(law.a - grow * law.b)
             mass = 1 + (law.w * np.expm1(theta * z)).sum(axis=-1)
             with np.errstate(divide="ignore"):
                 most = self._n * np.log(mass) - math.log(self._n) - 1 - np.log(theta)
-            for where in np.flatnonzero(most > math.log(max(target, 1e-300)) - 0.01):
+            held = np.flatnonzero(most > math.log(max(target, 1e-300)) - 0.01)
+            for i, where in enumerate(held):
+                if tell is not None:
+                    tell((done + i / len(held)) / len(self._laws))
                 yield _one(law, int(where))
 
     def _ratio(self, epsilon: float) -> float:
