@@ -168,6 +168,7 @@ bench: bench-short
 	$(BIN)/python benches/audit.py
 	$(BIN)/python benches/pages.py
 	$(BIN)/python benches/choose.py
+	$(BIN)/python benches/shuffled.py
 	$(BIN)/python benches/clients.py
 	$(MAKE) bench-engines
 

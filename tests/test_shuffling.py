@@ -445,6 +445,42 @@ def test_progress_is_told_of_every_suspect() -> None:
     assert told == sorted(set(told)) != []
 
 
+MANY = {
+    "mirrored": [bs.geometric(4, epsilon=1), bs.geometric(3, epsilon=2)],
+    "equal": [bs.circulant([5, 3, 1, 1])] * 2 + [bs.randomized_response(3, epsilon=1)],
+    "with lies": [bs.geometric(5, beta=0.8), bs.randomized_response(3, keep=Fraction(1, 6))],
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_pairs_that_are_left_out_are_like_others(name: str) -> None:
+    """Mirrored pairs and columns that change places: every pair of records is among the laws."""
+    whole = bs.shuffled(MANY[name], 1000)
+    found = whole.delta(0.3)
+    rng = np.random.default_rng(48)
+    laws = []
+    for _ in range(60):
+        parts = []
+        for column in whole._columns:
+            i, j = rng.integers(0, len(column.rows), 2)
+            w, rows = column.least * column.times, column.rows / column.least
+            parts.append(shuffling._Law(w, rows[i], rows[j]))
+        law = parts[0]
+        for other in parts[1:]:
+            law = shuffling._times(law, other)
+        laws.append(whole._bound(law, 0.3)[0])
+    assert max(laws) <= found * (1 + 1e-6)
+
+
+def test_columns_of_too_many_pairs_have_a_worse_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [bs.geometric(6, epsilon=1), bs.geometric(5, epsilon=1), *TITANIC[:2]]
+    own = bs.shuffled(columns, 10**4)
+    monkeypatch.setattr(shuffling, "_MOST_LAWS", 30)
+    fewer = bs.shuffled(columns, 10**4)
+    assert len(fewer._laws) < len(own._laws)
+    assert own.epsilon(1e-6) < fewer.epsilon(1e-6) < 1.2 * own.epsilon(1e-6)
+
+
 def test_a_delta_of_one_record_says_nothing() -> None:
     whole = bs.shuffled(bs.randomized_response(2, epsilon=1), 100)
     for delta in (0.5, 0.01):
