@@ -172,6 +172,7 @@ bench: bench-short
 	$(BIN)/python benches/audit.py
 	$(BIN)/python benches/pages.py
 	$(BIN)/python benches/choose.py
+	$(BIN)/python benches/shuffled.py
 	$(BIN)/python benches/clients.py
 	$(MAKE) bench-engines
 
@@ -181,8 +182,8 @@ adult: build-bench
 	sed -i '/^## Methods compared on census data/,$$d' docs/explanation/estimation.md
 	cat .venv/adult.md >> docs/explanation/estimation.md
 
-# Coverage of intervals over keys and resamples of Adult and of a household survey; needs adult.csv and
-# sdcmicro_testdata.csv in the same folder.
+# Coverage of intervals over keys and resamples of Adult and of a household survey, levels of tests, and intervals that are
+# watched; needs adult.csv and sdcmicro_testdata.csv in the same folder.
 study: build-test
 	$(BIN)/python benches/coverage.py
 	$(BIN)/python benches/households.py

@@ -170,25 +170,25 @@ def tables(stored: dict[str, Any]) -> str:
     """Write the tables of the page."""
     rows = stored["rows"]
     methods = list(dict.fromkeys(row["method"] for row in rows))
+    each = 1e6 / stored["records"]
+    shown: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("Error, times the least", lambda row: ratio(row["ratio"])),
+        ("Bits per reported value", lambda row: f"{row['bits']:,.1f}"),
+        ("Microseconds to draw one", lambda row: digits(each * row["randomize"])),
+        (f"Milliseconds to decode {stored['records']:,}", lambda row: digits(1e3 * row["decode"])),
+    ]
     lines = []
-    decoding = f"milliseconds to decode {stored['records']:,}"
-    head = f"method, at epsilon 1 | bits per reported value | microseconds to draw one | {decoding}"
     for size in SIZES:
-        mine = [row for row in rows if row["size"] == size]
-        lines += [f"## {size:,} categories", "",
-                  "| method | " + " | ".join(f"epsilon {e:g}" for e in EPSILONS) + " |",
-                  "|---" * (len(EPSILONS) + 1) + "|"]  # fmt: skip
-        for method in methods:
-            found = {row["epsilon"]: row["ratio"] for row in mine if row["method"] == method}
-            cells = [named(method), *(ratio(found.get(epsilon)) for epsilon in EPSILONS)]
-            lines.append(f"| {' | '.join(cells)} |")
-        lines += ["", f"| {head} |", "|---|---|---|---|"]
-        for row in mine:
-            if row["epsilon"] == 1:
-                each = 1e6 * row["randomize"] / stored["records"]
-                lines.append(f"| {named(row['method'])} | {row['bits']:,.1f} | {digits(each)} |"
-                             f" {digits(1e3 * row['decode'])} |")  # fmt: skip
-        lines.append("")
+        lines += [f"## {size:,} categories", ""]
+        for title, write in shown:
+            lines += ["| " + " | ".join([title, *(f"epsilon {e:g}" for e in EPSILONS)]) + " |",
+                      "|---" * (len(EPSILONS) + 1) + "|"]  # fmt: skip
+            for method in methods:
+                found = {row["epsilon"]: write(row) for row in rows
+                         if (row["size"], row["method"]) == (size, method)}  # fmt: skip
+                cells = [named(method), *(found.get(epsilon, "–") for epsilon in EPSILONS)]
+                lines.append(f"| {' | '.join(cells)} |")
+            lines.append("")
         if size >= MANY:
             lines += [f"Local hashing was decoded from {DECODED} of the {stored['records']:,} "
                       f"reported values: its error is times {DECODED}",
@@ -202,10 +202,8 @@ def named(method: str) -> str:
     return f"`{method}`" if "_" in method else method
 
 
-def ratio(value: float | None) -> str:
+def ratio(value: float) -> str:
     """Write how many times the least error."""
-    if value is None:
-        return "–"
     return f"{value:.2f}" if value < 9.995 else f"{value:,.0f}"
 
 

@@ -87,6 +87,10 @@ def test_a_written_matrix() -> None:
     assert found.frequencies.tolist() == near(0.31088083, 0.33678756, 0.35233161)
     assert found.standard_errors.tolist() == near(0.02022135, 0.02397873, 0.02043551)
     assert channel.condition == pytest.approx(1.69882, abs=5e-6)
+    # Its largest singular value is above 1, unlike that of a bistochastic matrix.
+    most, back = (np.linalg.norm(rows, 2) for rows in (DENSE, channel.solve(np.eye(3))))
+    assert (most, back) == pytest.approx((1.01399, 1.67538), abs=5e-6)
+    assert channel.condition == pytest.approx(most * back)
     assert structure.forced(channel) is None
     prior = found.frequencies
     predicted = channel.standard_error(prior, 999)
@@ -170,6 +174,14 @@ def test_tables_of_tools_take_channels() -> None:
     assert weights.frequencies.tolist() == pytest.approx(channel.solve([0.4, 0.6]).tolist())
     known = "errors assume that the probabilities of the channel are known, not estimated"
     assert weights.notes == (known,)
+
+
+def test_a_channel_is_no_matrix_of_another() -> None:
+    wrong: list[tuple[Any, str]] = [(bs.Channel(warner=0.75), "Channel"), ([0.5], r"shape \(1,\)")]
+    must = "`matrix` must hold rows of probabilities that sum to 1, for at most 1024 categories"
+    for given, got in wrong:
+        with pytest.raises(Refused, match=f"^{must}; got {got}$"):
+            bs.Channel(given)
 
 
 def test_nothing_of_privacy() -> None:

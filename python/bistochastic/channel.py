@@ -233,11 +233,11 @@ def _written(given: Any) -> Rows:
     must = f"hold rows of probabilities that sum to 1, for at most {_MOST} categories"
     if isinstance(given, Matrix) and given.size <= _MOST:
         return tuple(tuple(given.exact_row(u)) for u in range(given.size))
-    plain = arguments.array("matrix", must, given, by_code=True)
-    if plain.ndim != 2 or plain.shape[0] != plain.shape[1] or not 0 < len(plain) <= _MOST:
-        raise Refused("matrix", must, f"shape {plain.shape}")
+    held = arguments.array("matrix", must, given, by_code=True)
+    if held.ndim != 2 or held.shape[0] != held.shape[1] or not 0 < len(held) <= _MOST:
+        raise Refused("matrix", must, f"shape {held.shape}" if held.ndim else type(given).__name__)
     rows = []
-    for listed in plain.tolist():
+    for listed in held.tolist():
         row = _exact("matrix", must, listed)
         total, exact = sum(row, Fraction()), all(isinstance(x, int | Fraction) for x in listed)
         if abs(total - 1) > (0 if exact else 1e-9):

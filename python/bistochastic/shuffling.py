@@ -47,8 +47,8 @@ _TAIL = 42.0
 _MOST_RECORDS = 10**8
 # Beyond these sizes a matrix is replaced by the worst law that its smallest entries allow.
 _DENSE, _CYCLIC, _LISTED = 300, 1000, 4096
-# Numbers in the laws of all pairs of records.
-_MOST_ATOMS = 10**7
+# Laws of all pairs of records of several columns, and numbers in them.
+_MOST_LAWS, _MOST_ATOMS = 530, 10**7
 _COARSE, _LARGEST_GRID = 1 << 15, 1 << 22
 # Above the true bound by a factor of at most e to this, unless the largest grid is too coarse.
 _EXCESS = 1e-4
@@ -135,14 +135,14 @@ class Shuffled(Shown):
     def epsilon(self, delta: float, *, progress: object = None) -> float:
         """Bound epsilon at a delta, from above; never above the epsilon of one record.
 
-        ``delta`` is a probability above 0 with which the statement may fail. Choose it well below
-        1 / ``records``: otherwise publishing one record as it is would be within it. ``progress``
-        is that of :meth:`Matrix.profile`.
+        ``delta`` is a probability with which the statement may fail. It has to be below 1 /
+        ``records``, and should be far below: otherwise publishing one record as it is would be
+        within it. ``progress`` is that of :meth:`Matrix.profile`.
 
         >>> f"{bs.shuffled(bs.randomized_response(12, epsilon=1), 10_000).epsilon(1e-6):.5f}"
         '0.02135'
         """
-        tell, target = told(progress), _delta(delta)
+        tell, target = told(progress), _delta(delta, self.records)
         if not self._laws or target == 0:
             return self.local_epsilon
         first = self._widest()
@@ -195,13 +195,14 @@ class Shuffled(Shown):
         grow = self._ratio(epsilon)
         theta = _tilt(first.w, first.a - grow * first.b)
         for done, law in enumerate(self._laws):
-            if tell is not None:
-                tell(done / len(self._laws))
             z = np.atleast_2d(law.a - grow * law.b)
             mass = 1 + (law.w * np.expm1(theta * z)).sum(axis=-1)
             with np.errstate(divide="ignore"):
                 most = self._n * np.log(mass) - math.log(self._n) - 1 - np.log(theta)
-            for where in np.flatnonzero(most > math.log(max(target, 1e-300)) - 0.01):
+            held = np.flatnonzero(most > math.log(max(target, 1e-300)) - 0.01)
+            for i, where in enumerate(held):
+                if tell is not None:
+                    tell((done + i / len(held)) / len(self._laws))
                 yield _one(law, int(where))
 
     def _ratio(self, epsilon: float) -> float:
@@ -289,8 +290,9 @@ def shuffled(matrices: Matrix | Iterable[Matrix], records: int) -> Shuffled:
     return Shuffled(columns, _core.as_whole("records", records, 1))
 
 
-def _delta(delta: float) -> float:
-    return arguments.real("delta", "be from 0 to below 1", delta, lambda x: 0 <= x < 1)
+def _delta(delta: float, records: int = 1) -> float:
+    must = "be from 0 to below 1" + f" / {records:,}" * (records > 1)
+    return arguments.real("delta", must, delta, lambda x: x >= 0 and x * records < 1)
 
 
 def _read(matrix: Matrix) -> _Column:
@@ -361,28 +363,40 @@ def _laws(columns: list[_Column]) -> list[_Law]:
         step = max(1, 10**6 // len(law.w))
         parts = (slice(start, start + step) for start in range(0, len(law.a), step))
         return [_Law(law.w, law.a[part], law.b[part]) for part in parts]
-    columns = list(columns)
-    while True:
-        kinds = [[_merged(_one(_pairs(c), i)) for i in range(len(c.pairs))] for c in columns]
-        for column, listed in zip(columns, kinds, strict=True):
-            if not column.alike:
-                # Records may also be equal here. Where one pair serves for all, a difference
-                # only moves mass outwards, so the worst records differ.
-                rows = np.unique(column.rows / column.least, axis=0)
-                same = [_Law(column.least * column.times, row, row) for row in rows]
-                listed.extend(_merged(law) for law in same)
-        cost = math.prod(len(listed) for listed in kinds)
-        cost *= math.prod(max(len(law.w) for law in listed) for listed in kinds)
-        open_ones = [i for i, column in enumerate(columns) if not column.alike]
-        if cost <= _MOST_ATOMS or not open_ones:
-            break
-        # The column with the most pairs is replaced by a law that is worse than all of them.
-        where = max(open_ones, key=lambda i: len(columns[i].pairs))
-        least, rows = columns[where].least, columns[where].rows
-        gamma = float((least * columns[where].times).sum())
-        ratio = math.log(float((rows.max(axis=0) / least).max())) * (1 + 1e-12)
-        columns[where] = _universal(gamma, ratio)
-    return [reduce(_times, chosen) for chosen in product(*kinds)]
+    known: dict[bytes, _Law] = {}
+    several: list[list[_Law]] = [[]]
+    atoms = 1
+    for column in sorted(columns, key=lambda column: len(column.pairs)):
+        few = len(column.pairs) * max(25, len(several)) <= 50 * _MOST_LAWS
+        grown = _joined(several, _kinds(column, known)) if few else []
+        most = min(_MOST_LAWS, _MOST_ATOMS / atoms / len(column.least))
+        if not column.alike and not 0 < len(grown) <= most:
+            # It is replaced by a law that is worse than those of all its pairs.
+            gamma = float((column.least * column.times).sum())
+            ratio = math.log(float((column.rows.max(axis=0) / column.least).max()))
+            column = _universal(gamma, ratio * (1 + 1e-12))
+            grown = _joined(several, _kinds(column, known))
+        several, atoms = grown, atoms * len(column.least)
+    return [reduce(_times, laws) for laws in several]
+
+
+def _joined(several: list[list[_Law]], kinds: list[_Law]) -> list[list[_Law]]:
+    """Add a column to the laws of others; columns of one law may change places."""
+    every = [[*laws, kind] for laws in several for kind in kinds]
+    return list({tuple(sorted(map(id, laws))): laws for laws in every}.values())
+
+
+def _kinds(column: _Column, known: dict[bytes, _Law]) -> list[_Law]:
+    """The laws of one of several columns, each once."""
+    # Records may also be equal here. Where one pair serves for all, a difference only moves mass
+    # outwards, so the worst records differ.
+    same = [] if column.alike else [(x, x) for x in range(len(column.rows))]
+    law, found = _pairs(column._replace(pairs=[*column.pairs, *same])), {}
+    for where in range(len(law.a)):
+        one = _merged(_one(law, where))
+        key = b"".join(each.tobytes() for each in one)
+        found[key] = known.setdefault(key, one)
+    return list(found.values())
 
 
 def _one_other(columns: list[_Column]) -> list[_Law]:
@@ -432,7 +446,7 @@ def _times(one: _Law, other: _Law) -> _Law:
 
 def _merged(law: _Law) -> _Law:
     """Take reports with equal ratios together; ``a`` is rounded up for it, and ``b`` down."""
-    held = law.w > 0
+    held = np.argsort(law.w, kind="stable")[np.count_nonzero(law.w == 0) :]
     digits, powers = np.frexp(np.stack([law.a[held], law.b[held]]))
     digits = np.ldexp(digits, 44)
     rounded = np.ldexp(np.stack([np.ceil(digits[0]), np.floor(digits[1])]), powers - 44)
@@ -540,7 +554,8 @@ def _grid(
     down, up_ = _window(w, z, theta, n)
     # The grid itself adds a little variance.
     coarse = 1.02 * (down + up_) / (size - 8)
-    steps = coarse * np.linspace(1, 1.25, max(2, min(2000, 2 * 10**6 // len(z))))
+    tried = 20 if size <= _COARSE else 2000
+    steps = coarse * np.linspace(1, 1.25, max(2, min(tried, 2 * 10**6 // len(z))))
     tilted = w * np.exp(theta * (z - max(0.0, float(z.max()))))
     parts = z / steps[:, None] % 1
     added = (tilted * parts * (1 - parts)).sum(axis=1) * steps**2

@@ -43,6 +43,31 @@ def test_published_intervals_of_two_categories(
     assert estimate.interval(always_valid=True)[0] == pytest.approx([low, high], abs=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("records", "reported", "two", "five"),
+    [
+        # Both are cut to [0, 1] for 100 records.
+        (100, 41, 1.53, None),
+        (1000, 408, 1.8304, 1.8150),
+        (10**4, 4076, 2.0077, 1.9641),
+        (10**5, 40758, 2.1584, 2.1100),
+        (10**6, 407577, 2.2952, 2.2473),
+    ],
+)
+def test_published_widths(records: int, reported: int, two: float, five: float | None) -> None:
+    """How much wider than an interval for one look: 1.8 to 2.3 times."""
+    estimate = TWO.estimate(counts=[reported, records - reported])
+    plain, always = (np.diff(estimate.interval(always_valid=kind)[0]) for kind in (False, True))
+    assert float(always[0] / plain[0]) == pytest.approx(two, abs=1.5e-3 if two == 1.53 else 6e-5)
+    if five is not None:
+        counts = STEPS.apply([0.1, 0.2, 0.4, 0.2, 0.1]) * records
+        error = STEPS.estimate(counts=counts).standard_errors[0]
+        low, high = bounds(STEPS, counts.tolist())
+        # The known ones are of counts that were drawn.
+        ratio = (high - low) / (2 * 1.959964 * error)
+        assert ratio == pytest.approx(five, rel=0.2 / math.sqrt(records))
+
+
 def test_other_published_intervals() -> None:
     stricter = bounds(TWO, [408, 592], alpha=0.01)
     assert stricter == pytest.approx([0.16676119, 0.43944794], abs=1e-8)

@@ -16,8 +16,8 @@ from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import require, weight_column
 from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.attributes import Categorical, Joint, named
+from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
-from bistochastic_survey.release.release import Release
 from bistochastic_survey.table.arrays import combinations
 from bistochastic_survey.table.frames import column, opened
 from bistochastic_survey.wording import about
@@ -27,9 +27,8 @@ _WITHIN, _ROUNDS = 1e-9, 2000
 
 
 @watched("raking")
-def calibrate(release: Release[Any], given: str | None) -> Any:
+def calibrate(plan: Plan, frame: Any, given: str | None) -> Any:
     """See :meth:`bistochastic_survey.Release.calibration_weights`."""
-    plan, frame = release.plan, release.data
     table = opened(frame, any_index=True)
     coded = plan._coded
     if not coded:

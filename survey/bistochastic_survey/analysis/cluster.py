@@ -62,7 +62,10 @@ def cluster(release: Release[Any], *, max_cells: int, level: float = 0.01) -> Pl
     plan = found = release.plan
     single = [a for a in plan.attributes if isinstance(a, Categorical) and _can_join(a)]
     pairs = [pair for pair in combinations(single, 2) if pair[0].missing == pair[1].missing]
-    tests = [release.test_independence(one.column, other.column) for one, other in pairs]
+    # A release, as `cluster` wants it, has noise of its own in each column.
+    tests = [
+        release.test_independence(one.column, other.column, memoised=False) for one, other in pairs
+    ]
     level = share / max(1, len(pairs))
     dependent = [
         p for p, test in zip(pairs, tests, strict=True) if test.degrees > 0 and test.p_value < level

@@ -16,14 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from bistochastic import structure
-from bistochastic.errors import Refused
+from bistochastic import Channel, structure
+from bistochastic.errors import Refused, RefusedType
 from bistochastic_survey.analysis import protected_table
+from bistochastic_survey.analysis.calibration import calibrate
 from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import Sheet
 from bistochastic_survey.analysis.request import Coded, Question, ask_table
 from bistochastic_survey.checks import Array
+from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import Shown, shown
 
 # The fit of a product law ends when the likelihood of a record moves by less, in nats.
@@ -68,13 +70,14 @@ class Independence(Shown):
 
 
 def independence_of(
-    release: Any, one: str, other: str, where: Any, design: Design | None
+    release: Any, one: str, other: str, where: Any, design: Design | None, memoised: object
 ) -> Independence:
     """See :meth:`bistochastic_survey.Release.test_independence`."""
     question = ask_table(release.plan, (one, other), where)
     if not question.is_exact:
         must = "be about unprotected columns: a protected one mixes dependence into the subgroup"
         raise Refused("where", must, "a protected column")
+    _refuse_waves(release, question, memoised)
     asked = Design._of(design, release.plan)
     if asked.replicates or asked.fpc is not None:
         must = "have weights, strata or cluster alone"
@@ -103,7 +106,7 @@ def independence_of(
         if len(parts) > 1:
             must = "be left out for columns with a matrix per group"
             raise Refused("design", must, "weights, strata or clusters")
-        _refuse_calibrated(release, sheet)
+        _refuse_calibrated(release, sheet, asked.weights)
         return _weighted(sheet, question)
     statistic = math.fsum(chi for chi, _ in found)
     degrees = sum(degrees for _, degrees in found)
@@ -137,19 +140,53 @@ def _codes(sheet: Sheet, question: Question) -> list[tuple[np.ndarray, int]]:
     return [found[column] for column in question.columns]
 
 
-def _refuse_calibrated(release: Any, sheet: Sheet) -> None:
-    """Weights made of the reported values depend on the noise, so no level of theirs is known."""
-    given, sizes = sheet.weights, [a.size * len(a.matrices) + 1 for a in release.plan._coded]
-    # Records that are reported alike have the same weight.
-    if given is None or not 1 < len(np.unique(given)) <= math.prod(sizes):
+def _refuse_waves(release: Any, question: Question, memoised: object) -> None:
+    """Two waves of one set of ids in one table share noise: people who did not change look alike.
+
+    Both waves have the categories and the matrix of one column; other columns share no noise.
+    """
+    if memoised is not None and not isinstance(memoised, bool | np.bool_):
+        raise RefusedType("memoised", "be True or False", type(memoised).__name__)
+    why = "two waves that were drawn by the same ids share noise, which looks like dependence"
+    if memoised:
+        raise Refused("memoised", f"be False: {why}", "True")
+    # A certificate is about one release, whose columns have noise of their own.
+    if memoised is not None or release._certificate is not None or len(question.coded) < 2:
         return
-    try:
-        own = np.asarray(release.calibration_weights(), np.float64)
-    except ValueError:
+    one, other = question.coded
+    if isinstance(one.matrix, Channel) or one.axes != other.axes:
         return
-    if np.allclose(own / own.sum(), given / given.sum(), rtol=1e-6, atol=0):
-        must = "have weights of the sample, which know nothing of the noise"
-        raise Refused("design", must, "those of calibration_weights")
+    if {m.digest for m in one.matrices} & {m.digest for m in other.matrices}:
+        must = "be False if both columns come from one release, which no certificate says here"
+        raise Refused("memoised", f"{must}: {why}", "none")
+
+
+def _refuse_calibrated(release: Any, sheet: Sheet, weights: str | None) -> None:
+    """Weights made of the reported values depend on the noise, so no level of theirs is known.
+
+    They start from 1 for each record, or from another unprotected column.
+    """
+    given, plan, data = sheet.weights, release.plan, release.data
+    if given is None:
+        return
+    table = opened(data, any_index=True)
+    most = math.prod(a.size * len(a.matrices) + 1 for a in plan._coded)
+    for start in (None, *sorted({*table.names} - plan._protected - {weights})):
+        try:
+            first = np.ones(sheet.rows)
+            if start is not None:
+                first = protected_table.weight_column(table, "weights", start)
+            held = first > 0
+            # Records that are reported alike have the same factor.
+            factors = (given[held] / first[held]) / (given.sum() / first.sum())
+            if not 1 < len(np.unique(factors.round(9))) <= most:
+                continue
+            own = np.asarray(calibrate(plan, data, start), np.float64)
+        except (TypeError, ValueError):
+            continue
+        if np.allclose(own / own.sum(), given / given.sum(), rtol=1e-6, atol=0):
+            must = "have weights of the sample, which know nothing of the noise"
+            raise Refused("design", must, "those of calibration_weights")
 
 
 def _table(sheet: Sheet, question: Question) -> Array:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import bistochastic as bs
 from bistochastic import Matrix
 from bistochastic_survey.plan.plan import Plan
+from bistochastic_survey.progress import watched
 from bistochastic_survey.wording import Shown, down, prefix, up
 
 # If shuffling lowers epsilon by less than this share, the epsilon of one record is stated.
@@ -53,14 +54,13 @@ def central(plan: Plan, records: int) -> Central:
 def _bound(matrices: tuple[Matrix, ...], records: int) -> Central:
     # The largest power of ten below 1 / (10 records), and 1e-6 at most.
     delta = float(f"1e-{max(6, len(str(10 * records)))}")
-    whole = bs.shuffled(matrices, records)
-    local = whole.local_epsilon
-    if whole.delta(_LOWER * local) > delta:
-        return Central(delta, local, None)
-    low = whole.epsilon_at_least(delta)
-    return Central(
-        delta, float(up(whole.epsilon(delta))), None if low is None else float(down(low))
-    )
+    with watched("bounding the central epsilon") as tell:
+        whole = bs.shuffled(matrices, records)
+        local = whole.local_epsilon
+        if whole.delta(_LOWER * local) > delta:
+            return Central(delta, local, None)
+        found, low = whole.epsilon(delta, progress=tell), whole.epsilon_at_least(delta)
+    return Central(delta, float(up(found)), None if low is None else float(down(low)))
 
 
 def obstacle(

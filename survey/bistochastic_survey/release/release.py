@@ -204,6 +204,7 @@ class Release(Generic[FrameT]):
         *,
         where: Mapping[str, object] | None = None,
         design: Design | None = None,
+        memoised: bool | None = None,
     ) -> Independence:
         """Test whether two columns of the original are independent, from the protected table.
 
@@ -216,22 +217,26 @@ class Release(Generic[FrameT]):
 
         ``where`` may have conditions on unprotected columns. With weights, strata or clusters in
         ``design`` the test is Rao and Scott's (second order). Units that share noise are clusters.
-        Weights of :meth:`calibration_weights` raise an error, because they depend on the noise.
-        Tables that join two waves of one set of ids have no valid level either.
+        Weights of :meth:`calibration_weights` depend on the noise; they raise an error if the
+        weights that they started from are in the table.
+
+        Two waves under the same ids share noise, so a table that joins them has no valid level. If
+        there is no certificate, say ``memoised=False`` for two columns of one release that have the
+        same categories and the same matrix; True raises an error.
 
         The result has ``statistic``, ``degrees`` and ``p_value``, and says what the noise costs:
         ``power_factor`` is the part of the noncentrality that is left.
 
         >>> import bistochastic_survey as sv
-        >>> columns = {"a": ["no", "yes"], "b": ["no", "yes"]}
-        >>> release = sv.Release({"a": ["no"] * 50 + ["yes"] * 50, "b": ["no"] * 40 + ["yes"] * 60},
+        >>> columns = {"a": ["no", "yes"], "b": ["off", "on"]}
+        >>> release = sv.Release({"a": ["no"] * 50 + ["yes"] * 50, "b": ["off"] * 40 + ["on"] * 60},
         ...                      sv.Plan.for_frame(columns, epsilon=1))
         >>> release.test_independence("a", "b")
         <Independence of `a` and `b`: statistic 66.6667, 1 degree of freedom, p-value ...>
         """
         from bistochastic_survey.analysis import independence
 
-        return independence.independence_of(self, one, other, where, design)
+        return independence.independence_of(self, one, other, where, design, memoised)
 
     def covariance(
         self,
@@ -435,7 +440,7 @@ class Release(Generic[FrameT]):
         """
         from bistochastic_survey.analysis import calibration
 
-        return calibration.calibrate(self, weights)
+        return calibration.calibrate(self.plan, self.data, weights)
 
     def report(
         self,

@@ -16,7 +16,7 @@ import pytest
 
 import bistochastic as bs
 import bistochastic_survey as sv
-from bistochastic.errors import Refused
+from bistochastic.errors import Refused, RefusedType
 
 TABLE = [[95, 60, 30, 20], [40, 60, 40, 25], [15, 30, 45, 40]]
 JOINT = [125, 106, 89, 72, 96, 86, 75, 65, 82, 75, 68, 61]
@@ -67,6 +67,24 @@ def test_a_joint_is_fitted_through_its_matrix() -> None:
     ).statistic == pytest.approx(1.49483641, abs=1e-8)
 
 
+def test_the_statistic_is_not_that_of_likelihood() -> None:
+    """G is not built: in sparse tables it rejects 6 to 7% where 5 are promised."""
+    counts = np.array(TABLE, float)
+    shares = counts / 500
+    product = np.outer(shares.sum(1), shares.sum(0))
+    assert 2 * (counts * np.log(shares / product)).sum() == pytest.approx(74.65503531, abs=1e-8)
+    # Of a Joint, through its matrix.
+    rows, law = response(12, epsilon=2).to_dense(), np.full(12, 1 / 12)
+    for _ in range(5000):
+        moved = (law * (rows @ (shares.ravel() / (law @ rows)))).reshape(3, 4)
+        law = np.outer(moved.sum(1), moved.sum(0)).ravel()
+    g = 2 * (counts.ravel() * np.log(shares.ravel() / (law @ rows))).sum()
+    assert g == pytest.approx(38.05701714, abs=1e-8)
+    for plan, known in ((apart(), 74.65503531), (together(), 38.05701714)):
+        found = sv.Release(spread(TABLE), plan).test_independence("one", "two")
+        assert 0.3 < abs(found.statistic - known) < 1
+
+
 def test_a_joint_of_three_columns_has_no_test_of_two() -> None:
     joint = sv.Joint(["one", "two", "sex"], [ROWS, COLUMNS, ["f", "m"]], "geometric", epsilon=2)
     frame: dict[str, Any] = {**spread(JOINT), "sex": ["f", "m"] * 500}
@@ -91,7 +109,7 @@ def factor(true: np.ndarray, one: bs.Matrix, two: bs.Matrix) -> float | None:
     codes = dict(zip(columns, np.indices(counts.shape).reshape(2, -1), strict=True))
     frame = {name: np.repeat(code, counts.ravel()) for name, code in codes.items()}
     plan = sv.Plan([sv.Categorical(n, range(m.size), matrix=m) for n, m in columns.items()])
-    found = sv.Release(frame, plan).test_independence("one", "two")
+    found = sv.Release(frame, plan).test_independence("one", "two", memoised=False)
     assert found.statistic / found.records == pytest.approx(phi2(law), rel=1e-3)
     return found.power_factor
 
@@ -251,6 +269,39 @@ def test_a_subgroup_by_an_unprotected_column() -> None:
     assert inside.records == 250
 
 
+def test_refuses_two_waves_that_share_noise() -> None:
+    """Independent values, and reports that depend on each other through the words of an id."""
+    plan = sv.Plan([sv.Categorical("a", ROWS, "randomized_response", epsilon=1)])
+    key, rng = bs.Key.generate(), np.random.default_rng(48)
+    ids, waves = np.arange(2000), []
+    after: Any = "first"
+    for _ in range(2):
+        true = np.array(ROWS)[rng.integers(0, 3, 2000)]
+        wave = sv.Wave("id", after=after)
+        released = plan.protect({"id": ids, "a": true}, key=key, ids=wave)
+        after = released.certificate
+        waves.append(released.data["a"])
+    joined = sv.Plan(
+        [sv.Categorical(n, ROWS, "randomized_response", epsilon=1) for n in ("a", "b")]
+    )
+    release = sv.Release(dict(zip(("a", "b"), waves, strict=True)), joined)
+    why = "two waves that were drawn by the same ids share noise"
+    with pytest.raises(Refused, match=rf"`memoised` must be False if both .*: {why}.*; got none"):
+        release.test_independence("a", "b")
+    with pytest.raises(Refused, match=rf"`memoised` must be False: {why}.*; got True"):
+        release.test_independence("a", "b", memoised=True)
+    with pytest.raises(RefusedType, match=r"`memoised` must be True or False; got str"):
+        release.test_independence("a", "b", memoised="no")  # type: ignore[arg-type]
+    # A wrong answer is what the refusal is for.
+    assert release.test_independence("a", "b", memoised=False).p_value < 1e-6
+    # The certificate of one release says that its columns have noise of their own.
+    two = {name: np.array(ROWS)[rng.integers(0, 3, 2000)] for name in ("a", "b")}
+    own = joined.protect({"id": ids, **two}, key=key, ids=sv.Wave("id", after="first"))
+    assert own.test_independence("a", "b").p_value > 1e-6
+    with pytest.raises(Refused, match=r"`memoised` must be False"):
+        own.test_independence("a", "b", memoised=True)
+
+
 def test_refuses_weights_that_were_made_of_the_reported_values() -> None:
     frame: dict[str, Any] = spread(TABLE)
     weights = sv.Release(frame, apart()).calibration_weights()
@@ -260,6 +311,22 @@ def test_refuses_weights_that_were_made_of_the_reported_values() -> None:
         release = sv.Release({**frame, "w": scale * weights}, plan)
         with pytest.raises(Refused, match="`design` must have weights of the sample, which know"):
             release.test_independence("one", "two", design=design)
+    # They may start from those of the sample, as long as the table has them.
+    sampled = {**frame, "own": np.random.default_rng(1).lognormal(size=500)}
+    both = apart(keep=["own", "w"])
+    raked = sv.Release(sampled, both).calibration_weights(weights="own")
+    for scaled in (raked, 250 * raked):
+        release = sv.Release(pa.table({**sampled, "w": scaled}), both)
+        with pytest.raises(Refused, match="`design` must have weights of the sample, which know"):
+            release.test_independence("one", "two", design=design)
+    own = release.test_independence("one", "two", design=sv.Design(weights="own"))
+    assert 0 < own.p_value < 1
+    assert "Rao and Scott" in own.notes[-1]
+    observed = [sv.Observed(c, a, bs.randomized_response(len(a), epsilon=1))
+                for c, a in (("one", ROWS), ("two", COLUMNS))]  # fmt: skip
+    analysis = sv.Analysis({**sampled, "w": raked}, observed, keep="*")
+    with pytest.raises(Refused, match="`design` must have weights of the sample, which know"):
+        analysis.test_independence("one", "two", design=design)
     # Few different weights are no reason.
     halves = sv.Release({**frame, "w": [1, 2] * 250}, plan)
     assert 0 < halves.test_independence("one", "two", design=design).p_value < 1

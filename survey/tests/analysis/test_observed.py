@@ -44,7 +44,9 @@ def test_a_logistic_regression_of_forced_answers() -> None:
 def test_the_regression_of_nigeria_is_the_published_one() -> None:
     path = Path(os.environ.get("BISTOCHASTIC_DATA", "")) / "nigeria.csv"
     if not path.exists():
-        pytest.skip("nigeria.csv, the data of R's package rr, is not in BISTOCHASTIC_DATA")
+        # Blair, Imai and Zhou (2015); https://cran.r-project.org/package=rr
+        write = "in R, `data(nigeria, package = 'rr'); write.csv(nigeria, 'nigeria.csv')` writes it"
+        pytest.skip(f"nigeria.csv is not in BISTOCHASTIC_DATA: {write}")
     data = pd.read_csv(path)
     columns = ["asset.index", "married", "age", "edu.level", "female"]
     data = data[["rr.q1", *columns]].dropna()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import bistochastic as bs
 import bistochastic_survey as sv
 from bistochastic_survey import cli
 
@@ -112,6 +115,28 @@ def test_inspect_shows_plans_and_certificates(tmp_path: Path) -> None:
     certificate = plan.protect({"income": list(range(20))}).certificate
     (tmp_path / "c.json").write_text(certificate.to_json())
     assert run("inspect", tmp_path / "c.json") == f"{certificate}\n"
+
+
+def test_a_plan_with_a_channel_protects_nobody(tmp_path: Path) -> None:
+    plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
+    held = json.loads(plan.to_json())
+    for channel in (bs.Channel(warner=0.75), bs.Channel(bs.randomized_response(2, keep=0.75))):
+        held["attributes"][0]["matrix"] = json.loads(channel.to_json())
+        (tmp_path / "plan.json").write_text(json.dumps(held))
+        (tmp_path / "in.csv").write_text("sex\nF\nM\n")
+        said = (
+            'column `sex`: `attributes[0].matrix.format` must be "bistochastic.matrix"; '
+            "got 'bistochastic.channel'"
+        )
+        with pytest.raises(ValueError, match=re.escape(said)):
+            sv.Plan.from_json(json.dumps(held))
+        out = tmp_path / "out.csv"
+        for arguments in (["protect", tmp_path / "in.csv", out], ["inspect"]):
+            given = ["--plan"] if len(arguments) > 1 else []
+            done = invoke(*arguments, *given, tmp_path / "plan.json")
+            assert done.exit_code == 1
+            assert said in " ".join(done.stderr.split())
+            assert not out.exists()
 
 
 def test_a_broken_certificate_is_named_by_its_path(tmp_path: Path) -> None:

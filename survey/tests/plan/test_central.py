@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,19 @@ def test_the_titanic_has_the_reference_numbers(tmp_path: Path) -> None:
     assert "it needs a number of records" in str(plan.preview())
 
 
+def test_the_readmes_state_both_bounds() -> None:
+    plan = sv.Plan.for_frame({name: list(listed) for name, listed in TITANIC.items()}, epsilon=1)
+    found, root = central(plan, 2201), Path(__file__).parents[3]
+    assert 0.5 < found.epsilon <= 0.51
+    assert 0.31 <= (found.at_least or 0) < 0.32
+    for page in ("README.md", "survey/README.md", "docs/howto/publish.md"):
+        said = " ".join((root / page).read_text(encoding="utf-8").replace("\n>", "").split())
+        for text in ("0.51", "0.31", "one record per person", "other release about"):
+            assert text in said
+    assert f"at most {found.epsilon} at delta 1e-6, and no method can state less than " in said
+    assert str(found.at_least) in said
+
+
 def test_protect_and_digests_are_as_without() -> None:
     certificate = sv.Plan([SEX]).protect({"sex": ["F", "M"] * 200}, shuffle=True).certificate
     digest = certificate.digest
@@ -61,6 +76,21 @@ def test_protect_and_digests_are_as_without() -> None:
 def test_delta_is_below_a_tenth_of_a_record(records: int, delta: float) -> None:
     assert central(sv.Plan([SEX]), records).delta == delta
     assert delta * 10 * records < 1
+
+
+def test_progress_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+
+    @contextmanager
+    def shown(what: str) -> Iterator[Callable[[float], object]]:
+        assert what == "bounding the central epsilon"
+        yield told.append
+
+    monkeypatch.setattr("bistochastic_survey.plan.central.watched", shown)
+    plan = sv.Plan([sv.Categorical("age", list(range(25)), "geometric", epsilon=1.25)])
+    assert central(plan, 1717).epsilon < 1
+    assert len(told) > 10
+    assert told == sorted(set(told))
 
 
 def test_too_few_records_have_the_epsilon_of_one() -> None:
