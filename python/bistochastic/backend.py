@@ -15,8 +15,6 @@ row. ``docs/protocol.md`` writes down everything drawn here, with vectors.
 ((3,), 3)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -76,7 +74,7 @@ class Ids:
     @staticmethod
     def of_buffers(
         pieces: Iterable[tuple[NDArray[np.int64], NDArray[np.uint8]]], *, text: bool
-    ) -> Ids:
+    ) -> "Ids":
         """Read strings or bytes from offsets and data, as Arrow's large strings hold them.
 
         No Python object is made per record. String ``i`` of one of the ``pieces`` is
@@ -96,7 +94,7 @@ class Ids:
         return Ids(_core.spelled_ids(_core.as_flag("text", text), read))
 
     @staticmethod
-    def joined(parts: Iterable[object]) -> Ids:
+    def joined(parts: Iterable[object]) -> "Ids":
         """Join several columns to one id per record, which no record with other values has.
 
         ``parts`` are the columns, each with whatever :class:`Ids` takes.
@@ -142,7 +140,7 @@ class Ids:
         empty = (i for i, each in enumerate(self._held) if isinstance(each, str | bytes))
         return next((i for i in empty if not self._held[i]), None)
 
-    def take(self, rows: ArrayLike) -> Ids:
+    def take(self, rows: ArrayLike) -> "Ids":
         """Select the ids of some records, by their positions, ``rows``."""
         places = _vector("rows", rows, "be an array of integers", "iu")
         if len(places) and not 0 <= places.min() <= places.max() < len(self):

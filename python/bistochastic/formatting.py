@@ -6,6 +6,7 @@ Numbers are shown rounded so that privacy is never overstated: beta and bits dow
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from bistochastic.errors import Refused, RefusedType
 
@@ -22,7 +23,7 @@ class Shown:
         return f"<pre>{escape(lines)}</pre>"
 
 
-def _digits(x: float, digits: int, direction: int) -> str:
+def _digits(x: float, digits: int = 6, *, direction: int) -> str:
     if not math.isfinite(x) or x == 0:
         return f"{x:g}"
     text = f"{x:.{digits}g}"
@@ -33,14 +34,8 @@ def _digits(x: float, digits: int, direction: int) -> str:
     return text
 
 
-def down(x: float, digits: int = 6) -> str:
-    """Write ``x`` in short, rounded down."""
-    return _digits(x, digits, -1)
-
-
-def up(x: float, digits: int = 6) -> str:
-    """Write ``x`` in short, rounded up."""
-    return _digits(x, digits, +1)
+# A number in short, rounded down or up.
+down, up = partial(_digits, direction=-1), partial(_digits, direction=1)
 
 
 def exact(x: float) -> str:

@@ -5,8 +5,6 @@ way. A source holds a place and a fingerprint instead. Each worker reads the key
 process, and checks its fingerprint.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator
@@ -20,7 +18,7 @@ from bistochastic.errors import Refused, RefusedType
 from bistochastic.formatting import Shown, shown
 
 # Keys that this process has read, by source. Without a lock, which a forked child may find taken.
-_READ: dict[KeySource, _core.Key] = {}
+_READ: dict["KeySource", _core.Key] = {}
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ parameters of a family it reads there.
 A string is read as if a stranger had written it: every fault is one sentence that names its place.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -81,7 +79,7 @@ def _written(value: Any) -> object:
     return value if math.isfinite(value) else str(value)
 
 
-def headed(here: Here, form: str, needed: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
+def headed(here: "Here", form: str, needed: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
     """Check the names of the fields, the format and its version."""
     # Fields of another format, such as that of a channel, are not merely unknown.
     here.table()
@@ -117,7 +115,7 @@ def schema() -> Fields:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def _built(here: Here, made: list[Matrix], held: set[int]) -> Matrix:
+def _built(here: "Here", made: list[Matrix], held: set[int]) -> Matrix:
     forms, family = _core.families(), here["family"].value
     if not isinstance(family, str) or family not in forms:
         near = meant(family, forms) if isinstance(family, str) else ""
@@ -204,7 +202,7 @@ def _finite(digits: str) -> float:
     return found
 
 
-def parsed(text: object) -> Here:
+def parsed(text: object) -> "Here":
     """Parse a string, and refuse what JSON or Python accepts and no field may hold."""
     if not isinstance(text, str):
         raise RefusedType("text", "be JSON as text", type(text).__name__)
@@ -245,7 +243,7 @@ class Here:
             return shown(repr(self.value))
         return str(self.value) if type(self.value) is int else self.kind
 
-    def below(self, name: str, value: Any) -> Here:
+    def below(self, name: str, value: Any) -> "Here":
         """Return the data of a field."""
         name = shown(name if len(name) <= 40 else f"{name[:40]}...")
         return Here(value, f"{self.path}.{name}" if self.path else name)
@@ -269,20 +267,20 @@ class Here:
     def __contains__(self, name: str) -> bool:
         return name in self.value
 
-    def __getitem__(self, name: str) -> Here:
+    def __getitem__(self, name: str) -> "Here":
         self.table()
         if name not in self:
             raise self.below(name, None).refuse("be given", "nothing")
         return self.below(name, self.value[name])
 
-    def items(self, must: str = "be a list") -> list[Here]:
+    def items(self, must: str = "be a list") -> "list[Here]":
         """Return the items of a list."""
         if not isinstance(self.value, list):
             raise self.refuse(must, self.kind)
         return [Here(value, f"{self.path}[{i}]") for i, value in enumerate(self.value)]
 
 
-def _whole(here: Here) -> int:
+def _whole(here: "Here") -> int:
     given = here.value
     if isinstance(given, str) and _WHOLE.fullmatch(given) and int(given) < 2**63:
         return int(given)
@@ -295,7 +293,7 @@ def _whole(here: Here) -> int:
     raise here.refuse(must, "a number beyond 2^53" if beyond else None)
 
 
-def _wholes(here: Here) -> list[int]:
+def _wholes(here: "Here") -> list[int]:
     given = here.value
     # Almost always, and many times faster than one by one.
     listed: list[int] = given if isinstance(given, list) else []
@@ -304,7 +302,7 @@ def _wholes(here: Here) -> list[int]:
     return [_whole(item) for item in here.items("be a list of integers")]
 
 
-def _table(here: Here) -> np.ndarray:
+def _table(here: "Here") -> np.ndarray:
     if here.value == []:
         raise here.refuse("be a list of rows", "an empty one")
     listed = here.items("be a list of rows")
@@ -315,7 +313,7 @@ def _table(here: Here) -> np.ndarray:
     return np.array(rows, dtype=np.int64)
 
 
-def ratio(here: Here) -> Fraction:
+def ratio(here: "Here") -> Fraction:
     """Read a fraction."""
     found = _RATIO.fullmatch(here.value) if isinstance(here.value, str) else None
     if not found:
@@ -323,7 +321,7 @@ def ratio(here: Here) -> Fraction:
     return Fraction(int(found[1]), int(found[2]))
 
 
-def _request(here: Here) -> int | float | Fraction:
+def _request(here: "Here") -> int | float | Fraction:
     given = here.value
     if given == "inf":
         return float("inf")

@@ -7,10 +7,8 @@ from typing import TypeVar, cast
 from bistochastic.errors import RefusedType
 
 T = TypeVar("T")
-Told = Callable[[float], object]
-"""A function that receives the fraction of the work that is done."""
-Progress = Told | None
-"""The values that a caller may pass as ``progress``."""
+Progress = Callable[[float], object] | None
+"""What a caller may pass as ``progress``: a function that receives the fraction that is done."""
 
 # Up to this size LAPACK answers before anybody could press a key.
 SMALL = 512

@@ -232,7 +232,9 @@ class Shuffled(Shown):
         rough = partial(above, grid=_COARSE)
         if rough(least) <= 0:
             return least
-        guess = _gaussian(math.sqrt(_spread(law)) / math.sqrt(self._n), target)
+        # For many records, the tail of a normal distribution.
+        apart = math.sqrt(_spread(law) / self._n)
+        guess = apart * (apart / 2 + math.sqrt(2 * math.log(1 / target)))
         high = _root(rough, least, self.local_epsilon, guess, 0.02, 1e-3)
         # The fine grid bounds delta lower than the coarse one that found where to look.
         return high if coarse else _root(above, least, high, high * (1 - 3e-4), 3e-4, _CLOSE)
@@ -453,22 +455,6 @@ def _merged(law: _Law) -> _Law:
     both, where = np.unique(rounded, axis=1, return_inverse=True)
     w = np.bincount(where.reshape(-1), law.w[held], both.shape[1])
     return _Law(np.asarray(w, np.float64), both[0], both[1])
-
-
-def _gaussian(mu: float, delta: float) -> float:
-    """The epsilon of a Gaussian curve at a delta: a first guess."""
-
-    def at(epsilon: float) -> float:
-        less, more = (math.erfc((epsilon / mu + by) / math.sqrt(2)) for by in (-mu / 2, mu / 2))
-        return less / 2 - math.exp(min(epsilon, _LARGE)) * more / 2
-
-    low, high = 0.0, 1.0
-    while at(high) > delta and high < _LARGE:
-        low, high = high, 2 * high
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if at(middle) > delta else (low, middle)
-    return high
 
 
 def _tilt(w: Array, z: Array) -> float:

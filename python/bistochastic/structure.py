@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bistochastic.channel import Channel
 
 Counts = NDArray[np.int64]
-Stochastic: TypeAlias = "Matrix | Channel"
+Stochastic: TypeAlias = Union[Matrix, "Channel"]
 """What estimators take. A :class:`Channel` has no structure but the parts of a joint one."""
 
 __all__ = [

@@ -75,11 +75,10 @@ def compare(
     if not arguments.things("compare", "be given matrices", matrices, Matrix):
         raise Refused("compare", "be given matrices", "none")
     profiles = []
-    tell = told(progress)
+    tell = told(progress) or (lambda _share: None)
     for matrix in matrices:
         profiles.append(matrix.profile(cost=cost, prior=prior, full=full))
-        if tell is not None:
-            tell(len(profiles) / len(matrices))
+        tell(len(profiles) / len(matrices))
     return Comparison(tuple(profiles))
 
 
@@ -222,11 +221,10 @@ def tradeoff(
     rising = sorted(arguments.real("betas", must, x, lambda x: 0 <= x <= 1) for x in wanted)
     asked = list(product(makers.items(), rising))
     found = []
-    tell = told(progress)
+    tell = told(progress) or (lambda _share: None)
     for (family, make), beta in asked:
         found.append(_point(family, make, many, beta, count))
-        if tell is not None:
-            tell(len(found) / len(asked))
+        tell(len(found) / len(asked))
     return Tradeoff(found)
 
 

@@ -6,8 +6,6 @@ So means, and variances of any design, need only tables of reported values: of r
 of squared weights.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

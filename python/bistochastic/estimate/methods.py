@@ -1,7 +1,5 @@
 """From reported values to an estimate: methods and class totals."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
 from typing import Any

@@ -4,8 +4,6 @@ With G the inverse of ``P^T``, the inverse estimate is ``G`` times the reported 
 records of the pseudo-responses ``G[:, reported]``, so its variance is theirs over the records.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -389,7 +387,7 @@ class Estimate(Compared, Shown):
             "notes": list(self.notes),
         }
 
-    def plot(self, *, axes: object = None) -> Figure:
+    def plot(self, *, axes: object = None) -> "Figure":
         """Plot reported and estimated proportions, with 95% error bars; return the figure.
 
         ``axes`` are matplotlib axes to draw into. Without them a figure is made.
