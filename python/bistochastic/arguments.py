@@ -27,7 +27,6 @@ class Several(Protocol[T_co]):
 
 # Python types that NumPy reads without calling their methods.
 _NUMBERS = frozenset((int, float))
-_SET_ITERATOR: type = type(iter(set()))
 
 
 def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndarray:
@@ -191,7 +190,7 @@ def items(name: str, must: str, given: Any, *, unordered: bool = False) -> list[
     """
     # Dict views have an order, and can be reversed.
     is_set = isinstance(given, Set) and not isinstance(given, Reversible)
-    if is_set or type(given) is _SET_ITERATOR:
+    if is_set or type(given) is type(iter(set())):
         if unordered:
             return sorted(given, key=lambda item: (_type(item), str(item)))
         raise RefusedType(name, f"{must}, in an order", _type(given))

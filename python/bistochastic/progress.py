@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from bistochastic.errors import RefusedType
 
@@ -14,10 +14,10 @@ Progress = Callable[[float], object] | None
 SMALL = 512
 
 
-def told(progress: object) -> Progress:
-    """Check what a caller passed as ``progress``."""
+def told(progress: object) -> Callable[[float], object]:
+    """Check what a caller passed as ``progress``; return it, or a function that does nothing."""
     if progress is None or callable(progress):
-        return cast("Progress", progress)
+        return progress or (lambda _share: None)
     raise RefusedType("progress", "be a function or None", type(progress).__name__)
 
 

@@ -36,7 +36,7 @@ from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, up
 from bistochastic.guarantees import guarantee, matrices_in
 from bistochastic.matrix import Matrix
-from bistochastic.progress import Progress, told
+from bistochastic.progress import told
 from bistochastic.structure import axes, first_row, two_valued
 
 # Half of the distance from 1 to the next double.
@@ -187,7 +187,7 @@ class Shuffled(Shown):
         return max(each, key=_spread)
 
     def _suspects(
-        self, first: _Law, epsilon: float, target: float, tell: Progress
+        self, first: _Law, epsilon: float, target: float, tell: Callable[[float], object]
     ) -> Iterator[_Law]:
         """Give the pairs beside the first whose delta may be above a target, by Chernoff."""
         if len(self._laws) == 1 and self._laws[0].a.ndim == 1:
@@ -201,8 +201,7 @@ class Shuffled(Shown):
                 most = self._n * np.log(mass) - math.log(self._n) - 1 - np.log(theta)
             held = np.flatnonzero(most > math.log(max(target, 1e-300)) - 0.01)
             for i, where in enumerate(held):
-                if tell is not None:
-                    tell((done + i / len(held)) / len(self._laws))
+                tell((done + i / len(held)) / len(self._laws))
                 yield _one(law, int(where))
 
     def _ratio(self, epsilon: float) -> float:

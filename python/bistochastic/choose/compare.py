@@ -75,7 +75,7 @@ def compare(
     if not arguments.things("compare", "be given matrices", matrices, Matrix):
         raise Refused("compare", "be given matrices", "none")
     profiles = []
-    tell = told(progress) or (lambda _share: None)
+    tell = told(progress)
     for matrix in matrices:
         profiles.append(matrix.profile(cost=cost, prior=prior, full=full))
         tell(len(profiles) / len(matrices))
@@ -221,7 +221,7 @@ def tradeoff(
     rising = sorted(arguments.real("betas", must, x, lambda x: 0 <= x <= 1) for x in wanted)
     asked = list(product(makers.items(), rising))
     found = []
-    tell = told(progress) or (lambda _share: None)
+    tell = told(progress)
     for (family, make), beta in asked:
         found.append(_point(family, make, many, beta, count))
         tell(len(found) / len(asked))

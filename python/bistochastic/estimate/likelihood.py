@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from bistochastic import linear, structure
 from bistochastic.arguments import Array, positive
 from bistochastic.errors import Refused
 from bistochastic.linear import operator
-from bistochastic.progress import Progress, interruptible, told
+from bistochastic.progress import interruptible, told
 from bistochastic.structure import Kron, Stochastic, composition
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
@@ -39,14 +39,14 @@ class Limits:
 
     gap: float | None = None
     seconds: float = math.inf
-    progress: Progress = None
+    progress: Callable[[float], object] = field(default_factory=partial(told, None))
     _start: float = field(default_factory=time.perf_counter)
 
     @classmethod
     def of(cls, method: str, progress: object, gap: object, seconds: object) -> Self:
         """Read a caller's ``progress``, ``gap`` and ``seconds``; the ``method`` has to search."""
         heard = told(progress)
-        for name, value in {"progress": heard, "gap": gap, "seconds": seconds}.items():
+        for name, value in {"progress": progress, "gap": gap, "seconds": seconds}.items():
             if value is not None and method not in ("mle", "shrunk"):
                 raise Refused(name, "go with the method mle or shrunk", method)
         wanted = None if gap is None else positive("gap", gap, math.inf)
@@ -62,11 +62,6 @@ class Limits:
     def is_over(self) -> bool:
         """Whether the time is up."""
         return self.left <= 0
-
-    def tell(self, gap: float) -> None:
-        """Pass on the gap that the search has come to."""
-        if self.progress is not None:
-            self.progress(gap)
 
 
 def maximum(matrix: Stochastic, reports: Array, limits: Limits) -> tuple[Array, float, int]:
@@ -255,7 +250,7 @@ def _inside(search: _Search) -> tuple[Array, float]:
         _, factor, expected = search.look(pi)
         if search.gap(factor) <= search.wanted or search.is_over:
             return pi, search.gap(factor)
-        search.limits.tell(search.gap(factor))
+        search.limits.progress(search.gap(factor))
         pi *= factor
     pi = np.maximum(pi, 1e-6 / r)
     _, factor, expected = search.look(pi)
@@ -271,7 +266,7 @@ def _inside(search: _Search) -> tuple[Array, float]:
             best, least = pi / total, gap
         if least <= search.wanted or stuck > 10 or search.is_over:
             break
-        search.limits.tell(least)
+        search.limits.progress(least)
         target = 0.1 * near / r
         if not (target > 1e-300 and float(pi.min()) > 0 and float(z.min()) > 0):
             break
@@ -447,7 +442,7 @@ def _climb(
         g = _factor(matrix, reports, expected)
         value = float(pi @ g) - rho * float(pi @ (here - start))
         left = rho * _log_sum(start + g / rho) - value
-        limits.tell(max(0.0, left))
+        limits.progress(max(0.0, left))
         if left <= wanted or limits.is_over:
             return pi, step
         while True:

@@ -192,8 +192,7 @@ def profile_of(
     entries: list[Entry] = []
     for done, part in enumerate(_measured(matrix, table, belief, full=full), start=1):
         entries += part
-        if tell is not None:
-            tell(done / 10)
+        tell(done / 10)
     return Profile(matrix, tuple(entries))
 
 

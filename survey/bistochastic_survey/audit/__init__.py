@@ -60,7 +60,7 @@ def audit(
 
     Up to 20,000 records, all rows are traced to people; of more, 2,000 random ones, or so many as
     ``targets`` says. ``seed`` chooses them. ``confidence`` is that of the intervals. ``progress``
-    is as in :meth:`Matrix.decompose`.
+    is as in :meth:`Plan.protect`.
 
     >>> import bistochastic as bs
     >>> import bistochastic_survey as sv

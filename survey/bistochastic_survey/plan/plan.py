@@ -493,7 +493,8 @@ class Plan(PlanFields):
 
         ``shuffle=True`` puts the rows in a random order. Otherwise the order is published
         unchanged, and a sorted file reveals which records are neighbours. ``allow_insecure``
-        accepts ``Key.insecure``. ``progress``: see :meth:`Matrix.decompose`.
+        accepts ``Key.insecure``. Long work shows a bar: ``progress=True`` at once, False never; a
+        function receives the completed fraction instead.
 
         >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])

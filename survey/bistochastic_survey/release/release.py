@@ -95,8 +95,8 @@ class Release(Generic[FrameT]):
 
         ``columns`` are protected or unprotected. The options:
 
-        * ``method``, ``population``, ``progress``, ``gap``, ``seconds`` as in
-          :meth:`Matrix.estimate`.
+        * ``method``, ``population``, ``gap``, ``seconds`` as in :meth:`Matrix.estimate`.
+          ``progress`` as in :meth:`Plan.protect`, but a function receives the gap.
         * ``where={column: categories}``: only in this subgroup. Give one category or several. A
           category that neither occurs nor is declared raises an error.
         * ``design``: how records were sampled, see :class:`Design`.
