@@ -5,8 +5,6 @@ on a value. Nothing protects the file: whoever can write to it can edit or remov
 removed line is not noticed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -4,8 +4,6 @@ The table is the one of the British Board of Trade inquiry (1912) as published b
 "unusual episode" data revisited*, Journal of Statistics Education 3(3), 1995: 32 counts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 TITANIC: dict[str, tuple[str, ...]] = {

@@ -5,8 +5,6 @@ from single columns, and merge the two groups with the largest dependence betwee
 and a column of the other, as long as it is significant and their combinations are few enough.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from itertools import combinations

@@ -190,7 +190,6 @@ class Collector(Shown):
     far the source of the records was read. Each call that counts may set it, and both change
     together, so a collector that is read from a file goes on exactly behind its last record.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
     >>> collector = plan.collector()
     >>> collector.add({"sex": "F"})
@@ -279,7 +278,6 @@ class Collector(Shown):
         Group by the columns of the tables, by the columns that are protected together with one of
         them, and by the columns of groups that choose its matrix.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
         >>> collector = plan.collector("sex")
         >>> collector.add_counts({"sex": ["M", "F"], "n": [40, 60]}, count="n")

@@ -8,8 +8,6 @@ Two columns of one ``Joint`` went through one matrix, which mixes them. There th
 two margins is fitted through the matrix, and the reported table is compared with what it predicts.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

@@ -3,8 +3,6 @@
 Nothing here protects anybody: there is no plan, no certificate, and no statement of privacy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -75,8 +73,6 @@ class Analysis(Shown):
     ``"*"``. Errors and intervals take the probabilities of observed columns as known, and the notes
     of results say so: a sensitivity that was estimated has an error of its own.
 
-    >>> import bistochastic as bs
-    >>> import bistochastic_survey as sv
     >>> forced = bs.Channel(forced=[1 / 12, 3 / 12])
     >>> frame = {"q": ["yes"] * 450 + ["no"] * 550, "g": ["a", "b"] * 500}
     >>> found = sv.Analysis(frame, [sv.Observed("q", ["no", "yes"], forced)], keep=["g"])

@@ -1,7 +1,5 @@
 """``Quantity`` and ``Ratio``: one number about the original, with its error."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Results of an audit: frozen, in numbers and in sentences. All of it is about the data."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from bistochastic_survey import checks
@@ -114,7 +112,6 @@ class Guess(Shown):
 
     ``rate.chance`` is the hit rate of the best guess without a report.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
     >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
     >>> found = sv.audit(people, plan.protect(people))
@@ -135,7 +132,6 @@ class Linkage(Shown):
     five likeliest. People who are equally likely share their places fairly. The attack ``another
     release`` links rows to those of a release in ``also``, by their reported values only.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "identity")], keep=["age"])
     >>> people = {"sex": ["F", "M", "M", "F"], "age": [30, 30, 40, 40]}
     >>> found = sv.audit(people, plan.protect(people))
@@ -160,7 +156,6 @@ class Giveaway(Shown):
     column of names or numbers without repetitions tells nothing. ``rate.chance`` is the best guess
     without it, and ``reported_rate`` the best guess from the reported value itself.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")], keep=["title"])
     >>> people = {"sex": ["F", "M"] * 20, "title": ["Ms", "Mr"] * 20}
     >>> worst = sv.audit(people, plan.protect(people)).giveaways[0]
@@ -186,7 +181,6 @@ class Neighbours(Shown):
     ``deviations`` is the distance in standard deviations. Numbers count as the same if they are of
     the same tenth of the ranks.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
     >>> people = {"sex": ["F"] * 50 + ["M"] * 50}
     >>> sv.audit(people, plan.protect(people)).neighbours[0].is_telling
@@ -211,7 +205,6 @@ class Scenario(Shown):
     ``first`` is how often the person's row is the likeliest of all, ``five`` how often among the
     five likeliest. ``disclosed`` is how often the best guess of each wanted column is right.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("ill", ["no", "yes"], "identity")], keep=["sex", "age"])
     >>> people = {"ill": ["no", "yes", "yes"], "sex": ["F", "M", "M"], "age": [30, 30, 40]}
     >>> found = sv.audit(people, plan.protect(people), knows=["sex", "age"], wants=["ill"])
@@ -238,7 +231,6 @@ class Pooled(Shown):
     is how often such records share their value, beyond chance, which the attacker of ``rate``
     knows. ``single`` is how often the guess from one reported value is right.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("roof", ["tin", "clay"], "uniform")], keep=["home"])
     >>> people = {"roof": ["tin", "tin", "clay"], "home": [1, 1, 2]}
     >>> [pooled] = sv.audit(people, plan.protect(people)).pooled
@@ -267,7 +259,6 @@ class Disclosure(Shown):
 
     ``rate.chance`` is the share if all values had been shuffled.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Numeric("income", "identity")], keep=["age"])
     >>> people = {"income": [10.0, 20.0, 40.0], "age": [30, 40, 50]}
     >>> found = sv.audit(people, plan.protect(people))
@@ -287,7 +278,6 @@ class Audit:
     Printing it shows tables, :meth:`report` writes a page, and :attr:`findings` says the worst in a
     few sentences.
 
-    >>> import bistochastic_survey as sv
     >>> people = sv.titanic()
     >>> levels = {name: sorted(set(column)) for name, column in people.items()}
     >>> plan = sv.Plan.for_frame(levels, beta=0.6)

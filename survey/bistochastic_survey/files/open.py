@@ -4,8 +4,6 @@ The certificate is next to the file, under its name or with its SHA-256, or in t
 Parquet or Arrow file.
 """
 
-from __future__ import annotations
-
 from os import PathLike
 from pathlib import Path
 from typing import Any

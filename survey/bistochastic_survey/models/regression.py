@@ -1,7 +1,5 @@
 """``release.regress``: coefficients of the original from a protected table."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass, replace

@@ -9,8 +9,6 @@ response, which is the most truthful matrix at its beta and at its epsilon.
   columns may be best. The total is split in steps, which get finer around the best split.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -76,7 +74,6 @@ def allocate(
     and if no budget keeps ``min_beta``.
 
     >>> import bistochastic as bs
-    >>> import bistochastic_survey as sv
     >>> found = sv.allocate([9, 16, 2], beta=0.6, weights=[1, 2, 1], min_beta=0.3)
     >>> [round(a.epsilon, 4) for a in found], [round(a.beta, 4) for a in found]
     ([1.926, 3.852, 1.926], [0.8236, 0.4354, 0.5497])

@@ -4,8 +4,6 @@ An attribute is made without seeing any data: the categories are declared. All a
 if they do the same.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -331,8 +329,6 @@ class Categorical(Coded):
     of the data to categories before anything is checked; None makes them missing. Other values
     stay.
 
-    >>> import bistochastic as bs
-    >>> import bistochastic_survey as sv
     >>> sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)
     <Categorical `sex`, 2 categories: randomized_response, beta 0.6>
     >>> sv.Categorical("race", ["A", "B"], matrix=bs.uniform(3), missing="category").size
@@ -392,7 +388,6 @@ class Joint(Coded):
     category. ``missing="keep"`` requires that all columns of a row are missing together. ``unit``
     is the same for all columns; ``recode`` is a dict by column.
 
-    >>> import bistochastic_survey as sv
     >>> sv.Joint(("a", "b"), [["x", "y"], [1, 2, 3]], "randomized_response", beta=0.7)
     <Joint `a`, `b`, 2 x 3 = 6 cells: randomized_response, beta 0.7>
     >>> sv.Joint(("sex", "child"), [["F", "M"], ["yes", "no"]], "randomized_response", beta=0.5,

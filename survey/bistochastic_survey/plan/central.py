@@ -4,8 +4,6 @@
 takes up to seconds, so it is computed when somebody asks, and once for the same records.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from functools import lru_cache

@@ -58,7 +58,6 @@ class Measures(Shown):
     def note(self) -> str:
         """The reason why a beta of 1 means nothing: ``"one category"``, ``"one record"`` or empty.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("country", ["AT"], "randomized_response", beta=0.6)])
         >>> plan.by_attribute["country"].beta, plan.by_attribute["country"].note
         (1.0, 'one category')
@@ -88,7 +87,6 @@ class Measures(Shown):
 class Bits(Shown):
     """The bits of several attributes together, the most they could have, and the ratio.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
     >>> plan.categorical.max_bits, plan.categorical.attributes
     (1.0, 1)

@@ -441,7 +441,6 @@ class Numeric(Shown):
     ``how="permute"`` moves values between records: the set of values is published unchanged, so
     epsilon is infinite. ``how="average"`` gives class means; it is not random, so it hides no bits.
 
-    >>> import bistochastic_survey as sv
     >>> income = sv.Numeric("income", "k_anonymous", k=5)
     >>> income
     <Numeric `income`, permute by rank: k_anonymous, k=5>

@@ -145,7 +145,6 @@ class Plan(PlanFields):
     def column_labels(self) -> dict[str, str]:
         """Labels of columns, for files of SPSS and Stata.
 
-        >>> import bistochastic_survey as sv
         >>> sex = sv.Categorical("sex", [1, 2], "randomized_response", beta=0.6)
         >>> labels = {"sex": {1: "female", 2: "male"}}
         >>> plan = sv.Plan([sex], column_labels={"sex": "Sex of person"}, value_labels=labels)
@@ -212,7 +211,6 @@ class Plan(PlanFields):
         :class:`Categorical`. Columns of numbers must not have missing values. If a file declares
         missing codes of a column, they are recoded, and ``"raise"`` becomes ``"category"``.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan.for_frame({"sex": ["F", "M"], "smokes": bool, "age": int, "name": str},
         ...                          beta=0.6, numeric=["age"], drop=["name"])
         >>> plan.attributes
@@ -326,7 +324,6 @@ class Plan(PlanFields):
     def reasons(self) -> tuple[str, ...]:
         """The reasons why :attr:`epsilon` is infinite: a sentence per attribute that makes it so.
 
-        >>> import bistochastic_survey as sv
         >>> sv.Plan([sv.Numeric("income", "k_anonymous", k=5)]).reasons
         ('column `income`: the set of values is published',)
         """
@@ -336,7 +333,6 @@ class Plan(PlanFields):
     def for_records(self, n: int) -> Plan:
         """Return the same plan for this many records, which numeric columns need for their bits.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Numeric("income", "k_anonymous", k=5)])
         >>> plan.has_records, round(plan.for_records(1000).beta, 6)
         (False, 0.23299)
@@ -355,7 +351,6 @@ class Plan(PlanFields):
     def requirement(self) -> dict[str, Any]:
         """The publisher's own requirement, under the names of :meth:`require`; may be empty.
 
-        >>> import bistochastic_survey as sv
         >>> sex = sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.5)
         >>> plan = sv.Plan([sex], requirement={"min_beta": 0.6})
         >>> plan.requirement
@@ -391,7 +386,6 @@ class Plan(PlanFields):
         ``pooled=(m, epsilon)`` covers all columns of ``m`` records of one unit: the epsilon of the
         columns drawn by the unit, plus ``m`` times the epsilon of the others.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("a", [0, 1], "randomized_response", beta=0.9),
         ...                 sv.Categorical("b", [0, 1], "randomized_response", beta=0.5)])
         >>> plan.require(beta=0.7)
@@ -412,7 +406,6 @@ class Plan(PlanFields):
         suspicion of 1% becomes. ``design_effect`` says how many times larger variances are than in
         a simple random sample.
 
-        >>> import bistochastic_survey as sv
         >>> sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)]).preview()
         Plan plan: 1 protected column
         ...
@@ -496,7 +489,6 @@ class Plan(PlanFields):
         accepts ``Key.insecure``. Long work shows a bar: ``progress=True`` at once, False never; a
         function receives the completed fraction instead.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> release = plan.protect({"sex": ["F", "M", "M"]})
         >>> sorted(set(release.data["sex"]) | {"F", "M"}), release.certificate.records
@@ -663,8 +655,6 @@ class Plan(PlanFields):
     def column(self, name: str) -> PlannedColumn:
         """Return one protected column, whose ``function`` protects its values alone.
 
-        >>> import bistochastic as bs
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> protect_sex = plan.column("sex").function(key=bs.Key.generate(), ids=True)
         >>> len(protect_sex(["F", "M"], ids=["ann", "bob"]))
@@ -685,7 +675,6 @@ class Plan(PlanFields):
         ``schemas/client.json`` is the schema. Numeric columns, numbers inside classes, columns by
         unit and composites raise an error.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
         >>> plan.client_json()[:27]
         '{"protocol":1,"name":"plan"'
@@ -704,7 +693,6 @@ class Plan(PlanFields):
         with the number of records. A column that the plan does not protect, or a record with an
         undeclared category, raises ``ValueError``.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
         >>> collector = plan.collector("sex")
         >>> collector.add({"sex": "F"})
@@ -736,7 +724,6 @@ class Plan(PlanFields):
     def from_json(cls, text: str) -> Self:
         """Read the plan of :meth:`to_json`. An unknown or wrong field raises an error.
 
-        >>> import bistochastic_survey as sv
         >>> sv.Plan.from_json('{"version": 1, "atributes": []}')
         Traceback (most recent call last):
             ...
@@ -755,7 +742,6 @@ class Plan(PlanFields):
 
         For a matrix, ``family`` and ``requested`` are enough.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan.from_toml('''
         ... version = 1
         ... [[attributes]]

@@ -1,7 +1,5 @@
 """A plan in words and a table, made without data: what it hides, and what it does not."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -416,7 +414,6 @@ class Preview:
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data.
 
-        >>> import bistochastic_survey as sv
         >>> sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")]).preview().to_dict()["beta"]
         1.0
         """

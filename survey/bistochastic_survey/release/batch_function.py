@@ -78,7 +78,6 @@ class BatchFunction(Shown):
         An engine that plans before it computes asks for it.
 
         >>> import bistochastic as bs, pyarrow as pa, tempfile
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
         ...     f = plan.batch_function(key=source, ids=sv.Wave("person", after="first"))
@@ -112,7 +111,6 @@ class BatchFunction(Shown):
         An engine that hands over DataFrames calls this for each of its batches.
 
         >>> import bistochastic as bs, pandas as pd, tempfile
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
         >>> with bs.KeySource.temporary(tempfile.mkdtemp()) as source:
         ...     f = plan.batch_function(key=source, ids=sv.Wave("person", after="first"))

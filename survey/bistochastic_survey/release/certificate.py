@@ -104,7 +104,6 @@ class Certificate:
         :func:`bistochastic.shuffled` explains it. There is none if columns are unprotected, if the
         noise is by ids or units, or if epsilon is infinite: printing the certificate says why.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan.for_frame({"sex": ["F", "M"]}, epsilon=1)
         >>> plan.protect({"sex": ["F", "M"] * 500}, shuffle=True).certificate.central.epsilon
         0.148671
@@ -117,7 +116,6 @@ class Certificate:
 
         ``protect`` does not write it, because it can take seconds, and follows from the rest.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan.for_frame({"sex": ["F", "M"]}, epsilon=1)
         >>> certificate = plan.protect({"sex": ["F", "M"] * 500}, shuffle=True).certificate
         >>> certificate.with_central().to_dict()["central"]

@@ -91,7 +91,6 @@ class ByIds(Shown):
 class Unit(Shown):
     """The facts of a certificate about the units of one column.
 
-    >>> import bistochastic_survey as sv
     >>> roof = sv.Categorical("roof", ["tin", "clay"], "randomized_response", beta=0.6, unit="home")
     >>> plan = sv.Plan([roof], drop=["home"])
     >>> release = plan.protect({"roof": ["tin", "tin"], "home": [7, 7]}, count_units=True)

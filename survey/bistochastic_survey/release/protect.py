@@ -6,8 +6,6 @@ a block is drawn once a whole one follows it, and the last two wait for the end.
 independent; batches have the same length, and do not show the batches of the input.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future

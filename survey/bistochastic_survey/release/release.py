@@ -103,7 +103,6 @@ class Release(Generic[FrameT]):
 
         If an id has several rows, these rows share noise: without ``cluster`` a note says so.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
         >>> sv.Release({"sex": ["F"] * 60 + ["M"] * 40}, plan).estimate("sex")
         Estimated from 100 records (method: inverse, 95% intervals)
@@ -132,7 +131,6 @@ class Release(Generic[FrameT]):
         list per column. With weights the result is the total of the weights, with the errors of
         :meth:`estimate`.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
         ...                keep=["town"])
         >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
@@ -156,7 +154,6 @@ class Release(Generic[FrameT]):
         The bounds are Fieller's. If the number that meets ``given`` may be 0, they are infinite,
         and the result says so.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)],
         ...                keep=["town"])
         >>> frame = {"sex": ["F", "M"] * 50, "town": ["A"] * 60 + ["B"] * 40}
@@ -187,7 +184,6 @@ class Release(Generic[FrameT]):
         it may have moved, and ``data`` must be the whole release. :meth:`Quantity.original` has
         bounds for the mean of the original.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("smokes", ["no", "yes"], "randomized_response",
         ...                                keep=0.75)])
         >>> sv.Release({"smokes": ["yes"] * 40 + ["no"] * 60}, plan).mean("smokes", [0, 1]).value
@@ -227,7 +223,6 @@ class Release(Generic[FrameT]):
         The result has ``statistic``, ``degrees`` and ``p_value``, and says what the noise costs:
         ``power_factor`` is the part of the noncentrality that is left.
 
-        >>> import bistochastic_survey as sv
         >>> columns = {"a": ["no", "yes"], "b": ["off", "on"]}
         >>> release = sv.Release({"a": ["no"] * 50 + ["yes"] * 50, "b": ["off"] * 40 + ["on"] * 60},
         ...                      sv.Plan.for_frame(columns, epsilon=1))
@@ -253,7 +248,6 @@ class Release(Generic[FrameT]):
         their scores, as in :meth:`mean`. Without weights it is unbiased; for a sample it is divided
         by the number of records less 1.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("x", [0, 1], "randomized_response", keep=0.75)],
         ...                keep=["age"])
         >>> frame = {"x": [1, 0, 1, 0] * 10, "age": [30, 20, 40, 20] * 10}
@@ -278,7 +272,6 @@ class Release(Generic[FrameT]):
         It is a quotient of unbiased numbers, see :meth:`covariance`, so it is accurate for many
         records. Noise may move it beyond 1; the bounds are cut to -1 and 1.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("x", [0, 1], "randomized_response", keep=0.75)],
         ...                keep=["y"])
         >>> frame = {"x": [1, 1, 0, 0, 1, 0] * 20, "y": [1, 1, 0, 0, 0, 1] * 20}
@@ -321,7 +314,6 @@ class Release(Generic[FrameT]):
         Raises ``ValueError`` if a matrix is singular, or if no maximum is found at which the
         information is positive definite.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("x", [0, 1, 2], "randomized_response", keep=0.8)],
         ...                keep=["y"])
         >>> frame = {"x": [0, 1, 2, 0, 1, 2, 2, 0] * 20, "y": [1, 2, 4, 0, 3, 5, 4, 1] * 20}
@@ -356,7 +348,6 @@ class Release(Generic[FrameT]):
         ``design`` is that of the later wave. Raises
         :class:`bistochastic.errors.SingularMatrixError` if moves cannot be estimated.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
         ...                keep=["person"])
         >>> one = {"person": [1, 2, 3, 4], "job": ["no", "no", "yes", "yes"]}
@@ -392,7 +383,6 @@ class Release(Generic[FrameT]):
         that column, or without the column of units unless ``design`` has a ``cluster``, raise
         ``ValueError``.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("job", ["no", "yes"], "randomized_response", keep=0.75)],
         ...                keep=["person"])
         >>> people = list(range(100))
@@ -432,7 +422,6 @@ class Release(Generic[FrameT]):
         They correct margins, not correlations between columns: use :meth:`estimate` for those.
         The result is a column of the library of the table, an array for a dict.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", keep=0.75)])
         >>> sv.Release({"sex": ["F"] * 6 + ["M"] * 4}, plan).calibration_weights().round(3)
         array([1.167, 1.167, 1.167, 1.167, 1.167, 1.167, 0.75 , 0.75 , 0.75 ,

@@ -73,7 +73,6 @@ class Responder(Shown):
         """Read the key and say what is in use, for a health check; an error if it is not there.
 
         >>> import bistochastic as bs
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")], name="survey")
         >>> sorted(plan.responder(key=bs.Key.generate(), after="first").check())
         ['digest', 'fingerprint', 'plan']
@@ -84,8 +83,6 @@ class Responder(Shown):
     def one(self, record: Mapping[str, object], *, id: Id) -> dict[str, Any]:
         """Randomize one record, a mapping of columns to values; None is a missing value.
 
-        >>> import bistochastic as bs
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> key = bs.Key.insecure(1)
         >>> responder = plan.responder(key=key, after="first", allow_insecure=True)
@@ -110,8 +107,6 @@ class Responder(Shown):
 
         ``ids`` is a list or an array with the id of each. A column holds values of one type.
 
-        >>> import bistochastic as bs
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> responder = plan.responder(key=bs.Key.generate(), after="first")
         >>> records = [{"sex": "F"}, {"sex": "M"}]
@@ -142,8 +137,6 @@ class Responder(Shown):
 
         ``ids`` is a list or an array with the id of each row, or a Series with the same index.
 
-        >>> import bistochastic as bs
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
         >>> responder = plan.responder(key=bs.Key.generate(), after="first")
         >>> len(responder.columns({"sex": ["F", "M", "M"]}, ids=[7, 8, 9])["sex"])
@@ -326,7 +319,6 @@ class _Part:
 class PlannedColumn(Shown):
     """One column of a plan: see :meth:`Plan.column`.
 
-    >>> import bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
     >>> plan.column("sex").column
     'sex'
@@ -339,7 +331,6 @@ class PlannedColumn(Shown):
     def attribute(self) -> Attribute:
         """What happens to the column, maybe together with others.
 
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
         >>> plan.column("sex").attribute
         <Categorical `sex`, 2 categories: uniform, beta 1>
@@ -362,8 +353,6 @@ class PlannedColumn(Shown):
         ``redraw`` are those of :meth:`Plan.responder`, with the digest of the whole plan. A column
         that is drawn together with others, or whose matrix another column chooses, raises an error.
 
-        >>> import bistochastic as bs
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> key, wave = bs.Key.generate(), sv.Wave("id", after="first")
         >>> protect_sex = plan.column("sex").function(key=key)
@@ -395,7 +384,6 @@ class PlannedColumn(Shown):
 class ColumnFunction(Shown):
     """A function of the values of one column and of ids: see :meth:`PlannedColumn.function`.
 
-    >>> import bistochastic as bs, bistochastic_survey as sv
     >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "uniform")])
     >>> len(plan.column("sex").function(key=bs.Key.generate())(["F", "M"], ids=[7, 8]))
     2
@@ -408,7 +396,6 @@ class ColumnFunction(Shown):
         """Protect a list, an array or a column of pandas, polars or pyarrow.
 
         >>> import bistochastic as bs, numpy as np
-        >>> import bistochastic_survey as sv
         >>> plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", beta=0.6)])
         >>> protect_sex = plan.column("sex").function(key=bs.Key.generate())
         >>> protect_sex(np.array(["F", "M", "M"]), ids=np.arange(3)).shape

@@ -5,8 +5,6 @@ library comes. Rows that an engine returned are a table, too, and results come i
 the table came from.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
