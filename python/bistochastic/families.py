@@ -86,7 +86,7 @@ Parameters = TypedDict("Parameters", {  # noqa: UP013 - a line for each would be
     "sizes": "Sequence[int] | np.ndarray", "targets": "Sequence[int] | np.ndarray",
     "temperature": "Number", "total": "int", "weights": "Vector",
 }, total=False)  # fmt: skip
-"""What families may take by name, for annotations."""
+Parameters.__doc__ = "What families may take by name, for annotations."
 
 
 def build(family: str, /, **parameters: Unpack[Parameters]) -> Matrix:

@@ -158,3 +158,14 @@ def test_the_tests_would_see_a_wrong_import() -> None:
     assert not late("choose/optimal.py", "def f():\n    import scipy.sparse")
     assert not late("cli/releases.py", inside)
     assert not late("a.py", "if TYPE_CHECKING:\n    import json")
+
+
+def test_code_stays_short() -> None:
+    house = HOUSES["bistochastic_survey"]
+    found = {
+        path.relative_to(house).as_posix(): len(path.read_text().splitlines())
+        for path in house.rglob("*.py")
+    }
+    most = {"plan/plan.py": 800}
+    assert {path for path, lines in found.items() if lines > most.get(path, 620)} == set()
+    assert 1000 < sum(found.values()) <= 23_500

@@ -23,9 +23,10 @@ from bistochastic.errors import OutOfMemoryError, Refused
 from bistochastic_survey import checks
 from bistochastic_survey.json_fields import OLDER, Fields, Here, parsed
 from bistochastic_survey.plan.attributes import Categorical, Joint, make
+from bistochastic_survey.plan.bins import Bins, Break
 from bistochastic_survey.plan.file_labels import IdType
 from bistochastic_survey.plan.labels import Label
-from bistochastic_survey.plan.numeric import Attribute, Binned, Bins, Break, Numeric, bound_to
+from bistochastic_survey.plan.numeric import Attribute, Binned, Numeric, bound_to
 from bistochastic_survey.release.columns import Coded
 from bistochastic_survey.wording import about, shown
 

@@ -22,7 +22,7 @@ from bistochastic_survey.wording import Shown, down, quoted, row, shown
 
 if TYPE_CHECKING:
     from bistochastic_survey.plan.attributes import Groups
-    from bistochastic_survey.plan.numeric import Ends
+    from bistochastic_survey.plan.bins import Ends
 
 Places = NDArray[np.int64]
 

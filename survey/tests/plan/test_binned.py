@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import bistochastic as bs
 import bistochastic_survey as sv
 import protocol as law
-from bistochastic_survey.plan.numeric import Bins
+from bistochastic_survey.plan.bins import Bins
 from folded import waved
 
 RR: Literal["randomized_response"] = "randomized_response"
