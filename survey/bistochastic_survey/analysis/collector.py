@@ -25,8 +25,8 @@ from bistochastic.estimate import Axis, Estimate
 from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet
-from bistochastic_survey.analysis.request import Question, ask, digits, reports_of
+from bistochastic_survey.analysis.protected_table import CodedTable
+from bistochastic_survey.analysis.request import Request, ask, digits, reports_of
 from bistochastic_survey.files import atomic
 from bistochastic_survey.json_fields import Here, parsed
 from bistochastic_survey.plan import plan_json
@@ -147,7 +147,7 @@ class Counts(Shown):
         np.add.at(self._cells.reshape(-1), found[0], found[1])
         self.unanswered += found[2]
 
-    def _sheet(self, question: Question, design: Design) -> Sheet:
+    def _sheet(self, question: Request, design: Design) -> CodedTable:
         """Return the same as rows, one for each cell that has records."""
         if not design._is_plain:
             must = "be a table if weights, strata or cluster are given"
@@ -171,7 +171,7 @@ class Counts(Shown):
         return protected_table.sheet_of(question, opened(rows), design, "counts", times=times)
 
 
-def read_data(data: Any, question: Question, design: Design) -> Sheet:
+def read_data(data: Any, question: Request, design: Design) -> CodedTable:
     """Read what a question needs from a table, an open file, or counts."""
     if isinstance(data, Counts):
         return data._sheet(question, design)

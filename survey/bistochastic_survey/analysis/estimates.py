@@ -14,7 +14,7 @@ from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.collector import Counts, read_data
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.request import Question, ask_table, part
+from bistochastic_survey.analysis.request import Request, ask_table, part
 from bistochastic_survey.checks import Array
 from bistochastic_survey.files.tables import Source
 from bistochastic_survey.progress import watched
@@ -53,7 +53,7 @@ def estimate(
     return replace(estimated, notes=tuple(dict.fromkeys((*estimated.notes, *notes))))
 
 
-def _read(question: Question, data: Any, design: Design) -> protected_table.Reported:
+def _read(question: Request, data: Any, design: Design) -> protected_table.Reported:
     """Count the reported values of a table, of an open file, or of a collector."""
     # Errors of strata, clusters and replicates need whole columns, which are then held.
     if isinstance(data, Source) and not (design._is_drawn or question.units):
@@ -82,7 +82,7 @@ def refuse_fixed(who: str, sample: estimation.Sample) -> None:
 
 
 def way_back(
-    question: Question, given: Sequence[protected_table.CodedAxis]
+    question: Request, given: Sequence[protected_table.CodedAxis]
 ) -> tuple[estimation.Map, tuple[estimation.Axis, ...]]:
     """Make the map from reported tables to the requested one, and its columns."""
     where_is = {axis.name: i for i, axis in enumerate(given)}
@@ -112,7 +112,7 @@ def way_back(
 
 
 def of_tallies(
-    question: Question,
+    question: Request,
     back: estimation.Map,
     axes: tuple[estimation.Axis, ...],
     tallies: estimation.Tallies,
@@ -143,7 +143,7 @@ def of_tallies(
     return estimation.of_linear(linear, how, who, limits, axes=axes, fit=fit, notes=tuple(notes))
 
 
-def _matrices(question: Question, back: estimation.Map, at: tuple[int, ...]) -> list[Matrix]:
+def _matrices(question: Request, back: estimation.Map, at: tuple[int, ...]) -> list[Matrix]:
     """List the matrix of every axis that stays, inside the groups ``at``, one index per group."""
     groups = list(question.groups)
     clear = len(back.shape) - len(question.coded)
@@ -165,7 +165,7 @@ def _product(matrices: list[Matrix]) -> Matrix:
 
 
 def _fit(
-    question: Question,
+    question: Request,
     back: estimation.Map,
     tallies: estimation.Tallies,
     how: str,

@@ -20,8 +20,8 @@ from bistochastic_survey.analysis import protected_table
 from bistochastic_survey.analysis.calibration import calibrate
 from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet
-from bistochastic_survey.analysis.request import Coded, Question, ask_table
+from bistochastic_survey.analysis.protected_table import CodedTable
+from bistochastic_survey.analysis.request import Coded, Request, ask_table
 from bistochastic_survey.checks import Array
 from bistochastic_survey.table.frames import opened
 from bistochastic_survey.wording import Shown, shown
@@ -116,7 +116,7 @@ def independence_of(
     return Independence((one, other), statistic, float(degrees), p, sheet.records, factor, notes)
 
 
-def _codes(sheet: Sheet, question: Question) -> list[tuple[np.ndarray, int]]:
+def _codes(sheet: CodedTable, question: Request) -> list[tuple[np.ndarray, int]]:
     """Find the reported category of each row in both columns, in their order, and how many."""
     found = {}
     for axis in sheet.axes:
@@ -138,7 +138,7 @@ def _codes(sheet: Sheet, question: Question) -> list[tuple[np.ndarray, int]]:
     return [found[column] for column in question.columns]
 
 
-def _refuse_waves(release: Any, question: Question, memoised: object) -> None:
+def _refuse_waves(release: Any, question: Request, memoised: object) -> None:
     """Two waves of one set of ids in one table share noise: people who did not change look alike.
 
     Both waves have the categories and the matrix of one column; other columns share no noise.
@@ -159,7 +159,7 @@ def _refuse_waves(release: Any, question: Question, memoised: object) -> None:
         raise Refused("memoised", f"{must}: {why}", "none")
 
 
-def _refuse_calibrated(release: Any, sheet: Sheet, weights: str | None) -> None:
+def _refuse_calibrated(release: Any, sheet: CodedTable, weights: str | None) -> None:
     """Weights made of the reported values depend on the noise, so no level of theirs is known.
 
     They start from 1 for each record, or from another unprotected column.
@@ -187,7 +187,7 @@ def _refuse_calibrated(release: Any, sheet: Sheet, weights: str | None) -> None:
             raise Refused("design", must, "those of calibration_weights")
 
 
-def _table(sheet: Sheet, question: Question) -> Array:
+def _table(sheet: CodedTable, question: Request) -> Array:
     (a, rows), (b, columns) = _codes(sheet, question)
     counts = np.bincount(a * columns + b, sheet.weighed(), rows * columns)
     return np.asarray(counts.reshape(rows, columns), np.float64)
@@ -212,7 +212,7 @@ def _pearson(table: Array) -> tuple[float, int]:
     return float(((table - expected) ** 2 / expected).sum()), degrees
 
 
-def _fitted(sheet: Sheet, question: Question, joint: Coded, group: int) -> tuple[float, int]:
+def _fitted(sheet: CodedTable, question: Request, joint: Coded, group: int) -> tuple[float, int]:
     """Compare a table that went through one matrix with the best product law through it."""
     if joint.impossible:
         must = "be independent only if all combinations are possible"
@@ -246,7 +246,7 @@ def _fitted(sheet: Sheet, question: Question, joint: Coded, group: int) -> tuple
     return statistic, (shape[0] - 1) * (shape[1] - 1)
 
 
-def _weighted(sheet: Sheet, question: Question) -> Independence:
+def _weighted(sheet: CodedTable, question: Request) -> Independence:
     """Test with weights, strata or clusters: Rao and Scott's second-order correction."""
     from scipy import special
 

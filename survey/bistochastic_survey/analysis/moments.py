@@ -18,7 +18,7 @@ from bistochastic.estimate import Sample
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.estimates import SILENT, people, refuse_fixed
 from bistochastic_survey.analysis.quantities import Quantity, Ratio
-from bistochastic_survey.analysis.request import Question, ask
+from bistochastic_survey.analysis.request import Request, ask
 from bistochastic_survey.analysis.responses import (
     Function,
     Responses,
@@ -48,7 +48,7 @@ class _Subgroup:
     name: str
     rows: Responses
     who: str
-    domain: Question
+    domain: Request
     base: Function
     """1 inside of the subgroup, 0 elsewhere."""
 
@@ -59,7 +59,7 @@ class _Subgroup:
         release: Release[Any],
         design: Design,
         who: str,
-        domain: Question,
+        domain: Request,
         columns: Sequence[str] = (),
         also: Mapping[str, object] | None = None,
         given: str = "where",

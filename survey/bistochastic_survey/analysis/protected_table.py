@@ -1,4 +1,4 @@
-"""``Sheet``: the columns of a protected table that a question needs, as codes, and counted."""
+"""``CodedTable``: the columns of a protected table that a question needs, as codes, and counted."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from bistochastic import Channel, backend
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.estimate import Sample, Stage, Tallies, wrong_weight
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.request import Question, absent, refuse_absent
+from bistochastic_survey.analysis.request import Request, absent, refuse_absent
 from bistochastic_survey.checks import Array
 from bistochastic_survey.files.tables import Source
 from bistochastic_survey.plan.labels import key
@@ -49,7 +49,7 @@ Reported = tuple[Sequence[CodedAxis], Tallies, int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class CodedTable:
     """Codes of all axes, the rows inside the domain, and the design."""
 
     axes: tuple[CodedAxis, ...]
@@ -194,7 +194,7 @@ def shared_noise(certificate: Certificate | None, design: Design) -> tuple[str, 
     return () if design.cluster is not None or design.replicates else (SHARED,)
 
 
-def noise_notes(release: Any, question: Question, design: Design) -> tuple[str, ...]:
+def noise_notes(release: Any, question: Request, design: Design) -> tuple[str, ...]:
     """Write what errors take for granted of the noise of these columns."""
     known = any(isinstance(each.matrix, Channel) for each in question.coded)
     notes = shared_noise(release._certificate, design) if question.coded else ()
@@ -202,15 +202,15 @@ def noise_notes(release: Any, question: Question, design: Design) -> tuple[str, 
 
 
 def read_sheet(
-    question: Question, frame: object, design: Design, *, first: int = 0, empty: bool = False
-) -> Sheet:
+    question: Request, frame: object, design: Design, *, first: int = 0, empty: bool = False
+) -> CodedTable:
     """Read the columns that a question needs from a caller's table; a batch may be ``empty``, and
     ``first`` is the number of its first row."""
     return sheet_of(question, opened(frame, any_index=True), design, first=first, empty=empty)
 
 
 def sheet_of(
-    question: Question,
+    question: Request,
     table: Table,
     design: Design,
     what: str = "frame",
@@ -218,7 +218,7 @@ def sheet_of(
     times: Array | None = None,
     first: int = 0,
     empty: bool = False,
-) -> Sheet:
+) -> CodedTable:
     """Read the same from an open table, which a caller knows as ``what``.
 
     ``times`` is the number of records of each row.
@@ -271,7 +271,7 @@ def sheet_of(
     weights = None
     if design.weights is not None:
         weights = weight_column(table, "weights", design.weights, first)
-    sheet = Sheet(
+    sheet = CodedTable(
         tuple(axes), table.rows, inside, left_out, weights, groups("strata", design.strata),
         groups("cluster", design.cluster),
         tuple(weight_column(table, "replicates", each, first) for each in design.replicates or ()),
@@ -296,8 +296,8 @@ def _both(one: Mask | None, other: Mask) -> Mask:
 
 
 def _by_unit(
-    question: Question, table: Table, design: Design, sheet: Sheet, what: str, first: int
-) -> Sheet:
+    question: Request, table: Table, design: Design, sheet: CodedTable, what: str, first: int
+) -> CodedTable:
     """Take the units that share noise as clusters; given clusters and strata must hold them."""
     there = {
         unit: _groups(table, "unit", unit, first)
@@ -324,7 +324,7 @@ def _by_unit(
     return sheet
 
 
-def _fraction(table: Table, sheet: Sheet, fpc: str | float, first: int) -> Array:
+def _fraction(table: Table, sheet: CodedTable, fpc: str | float, first: int) -> Array:
     """Read the sampled fraction for every row: up to 1, or from sizes above 1."""
     by = (fpc,) if isinstance(fpc, str) else ()
     if isinstance(fpc, str):
@@ -361,7 +361,7 @@ def _refuse_split(
             raise Refused("", f"hold whole {whole}", f"{split} that are split", column=name)
 
 
-def _refuse_empty(question: Question, sheet: Sheet) -> None:
+def _refuse_empty(question: Request, sheet: CodedTable) -> None:
     if sheet.rows:
         for name, asked in question.clear_where.items():
             refuse_absent("where", name, absent(asked, sheet.known[name]))
@@ -414,12 +414,12 @@ def _groups(table: Table, name: str, column: str, first: int) -> NDArray[np.intp
     return codes
 
 
-def gathered(frame: Any, question: Question, more: Iterable[str]) -> Any:
+def gathered(frame: Any, question: Request, more: Iterable[str]) -> Any:
     """Read the columns of a question, and ``more``, of an open file; other tables are whole."""
     return frame.table(_needed(question, more, frame)) if isinstance(frame, Source) else frame
 
 
-def _needed(question: Question, more: Iterable[str], source: Source) -> list[str]:
+def _needed(question: Request, more: Iterable[str], source: Source) -> list[str]:
     """List what has to be read; columns of units may be missing."""
     names = source.schema.names
     needed = dict.fromkeys([*question.needed, *more])
@@ -429,7 +429,7 @@ def _needed(question: Question, more: Iterable[str], source: Source) -> list[str
     return [*needed, *(unit for unit in question.units if unit in names and unit not in needed)]
 
 
-def tally(question: Question, source: Source, design: Design) -> Reported:
+def tally(question: Request, source: Source, design: Design) -> Reported:
     """Count an open file: the same as all of it at once, but rows are not held."""
     rows = records = unanswered = 0
     axes: tuple[CodedAxis, ...] = ()

@@ -1,4 +1,4 @@
-"""``Question``: the requested columns of a protected table, and the subgroup.
+"""``Request``: the requested columns of a protected table, and the subgroup.
 
 All of it is checked against the plan before any data are read. Categories of a plan are public, so
 messages may name them; values of the data are not.
@@ -27,7 +27,7 @@ Coded = Categorical | Joint
 
 
 @dataclass(frozen=True)
-class Question:
+class Request:
     """Columns and conditions, sorted into protected and unprotected ones."""
 
     plan: Plan
@@ -48,7 +48,7 @@ class Question:
     @property
     def all_groups(self) -> dict[str, Labels]:
         """All columns that choose matrices of the plan, with their possible values."""
-        return Question(self.plan, tuple(self.plan._protected)).groups
+        return Request(self.plan, tuple(self.plan._protected)).groups
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class Question:
         return len(self.clear_where) == len(self.where)
 
 
-def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where") -> Question:
+def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where") -> Request:
     """Read a caller's request; raise an error if the plan has no such column or category.
 
     ``name`` is the caller's name for the conditions.
@@ -95,10 +95,10 @@ def ask(plan: Plan, columns: Iterable[object], where: object, name: str = "where
     conditions = _conditions(plan, where, name)
     for column in listed:
         _check_known("columns", plan, column)
-    return Question(plan, listed, conditions)
+    return Request(plan, listed, conditions)
 
 
-def ask_table(plan: Plan, columns: Iterable[object], where: object = None) -> Question:
+def ask_table(plan: Plan, columns: Iterable[object], where: object = None) -> Request:
     """Do the same for a table, which has a column at least."""
     question = ask(plan, columns, where)
     if not question.columns:
@@ -133,7 +133,7 @@ def _conditions(plan: Plan, where: Any, name: str) -> dict[str, tuple[object, ..
         return {}
     must = "be a dict from columns to lists of their categories"
     checks.of_type(name, must, where, Mapping)
-    groups = Question(plan, tuple(plan._protected)).groups
+    groups = Request(plan, tuple(plan._protected)).groups
     labels = {column: (values, False) for column, values in groups.items()}
     for each in plan._coded:
         for column, axis in zip(each.columns, each.axes, strict=True):
@@ -266,7 +266,7 @@ def pseudo(attribute: Coded, scores: Array, what: str) -> tuple[Array, ...]:
 
 
 def part(
-    question: Question, attribute: Coded, axis: int, by: int | None
+    question: Request, attribute: Coded, axis: int, by: int | None
 ) -> tuple[list[str], list[tuple[object, ...]], Factor]:
     """Find the columns of one attribute, their categories, and the way back from its reports."""
     asked = [column for column in attribute.columns if column in question.columns]

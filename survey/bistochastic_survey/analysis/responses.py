@@ -23,8 +23,8 @@ from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table, request
 from bistochastic_survey.analysis.collector import read_data
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet
-from bistochastic_survey.analysis.request import Coded, Question
+from bistochastic_survey.analysis.protected_table import CodedTable
+from bistochastic_survey.analysis.request import Coded, Request
 from bistochastic_survey.checks import Array
 from bistochastic_survey.plan.labels import key
 from bistochastic_survey.plan.numeric import Binned, Numeric
@@ -59,7 +59,7 @@ class Function:
 class Responses:
     """Rows of a protected table, and the pseudo-responses of functions on them."""
 
-    question: Question
+    question: Request
     sample: Sample
     axes: dict[str, tuple[object, ...] | None]
     codes: dict[str, np.ndarray]
@@ -271,12 +271,12 @@ def respond(
     protected = {column for each in plan._coded for column in each.columns}
     numbers = [name for name in dict.fromkeys(columns) if name not in protected]
     axes = dict.fromkeys([*where, *(name for name in columns if name in protected)])
-    return read_responses(release, Question(plan, tuple(axes)), numbers, design, what)
+    return read_responses(release, Request(plan, tuple(axes)), numbers, design, what)
 
 
 def read_responses(
     release: Release[Any],
-    question: Question,
+    question: Request,
     numbers: Sequence[str],
     design: Design,
     what: str,
@@ -304,7 +304,7 @@ def read_responses(
     )
 
 
-def _completed(sheet: Sheet) -> Sheet:
+def _completed(sheet: CodedTable) -> CodedTable:
     inside = np.ones(sheet.rows, bool) if sheet.inside is None else sheet.inside.copy()
     before = int(inside.sum())
     for axis in sheet.axes:
@@ -335,7 +335,7 @@ def numbers_of(plan: Plan, table: Any, name: str) -> Array:
     return found
 
 
-def rows_of(sheet: Sheet, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
+def rows_of(sheet: CodedTable, *, together: bool) -> tuple[Sample, dict[str, np.ndarray]]:
     """Return the sample, and the codes of every axis on its rows; cells are rows if few."""
     names = [axis.name for axis in sheet.axes]
     if not (together and sheet.is_counted and math.prod(sheet.shape) <= _CELLS):

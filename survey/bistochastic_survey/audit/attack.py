@@ -13,10 +13,10 @@ from bistochastic_survey import checks
 from bistochastic_survey.analysis.request import between
 from bistochastic_survey.audit import guesses, linkage, pooling, scenarios, unprotected
 from bistochastic_survey.audit.codes import (
-    Channel,
+    Attacked,
     Clear,
     Codes,
-    Evidence,
+    ReportedColumn,
     Steps,
     check_columns,
     gather_evidence,
@@ -63,37 +63,37 @@ def attack(
         trial = [TRIAL] * (pairs.how == "nothing")
         if trial:
             pairs = _drawn_again(original, pairs, release)
-        evidence = gather_evidence(pairs, plan, steps)
-        intruders = scenarios.read(evidence, asked["knows"], asked["wants"])
-        others = _others(original, asked["also"], evidence, matching)
+        attacked = gather_evidence(pairs, plan, steps)
+        intruders = scenarios.read(attacked, asked["knows"], asked["wants"])
+        others = _others(original, asked["also"], attacked, matching)
         per_person = 1 if pairs.people is None else int(np.bincount(pairs.people).max())
         guessed = [guesses.guess(channel, level, max(per_person, channel.sharing))
-                   for channel in steps.over("guess", evidence.channels)]  # fmt: skip
-        chosen = _targets(evidence.rows, many, rng)
-        links, notes = _linkages(evidence, chosen, level, per_person, steps)
-        given = unprotected.given_away(evidence, level, steps)
-        links += linkage.by_distance(evidence, chosen, level, steps)
-        chosen = _targets(evidence.rows, many, rng)
-        found = [scenarios.run(evidence, each, chosen, level, rng)
+                   for channel in steps.over("guess", attacked.channels)]  # fmt: skip
+        chosen = _targets(attacked.rows, many, rng)
+        links, notes = _linkages(attacked, chosen, level, per_person, steps)
+        given = unprotected.given_away(attacked, level, steps)
+        links += linkage.by_distance(attacked, chosen, level, steps)
+        chosen = _targets(attacked.rows, many, rng)
+        found = [scenarios.run(attacked, each, chosen, level, rng)
                  for each in steps.over("scenarios", intruders)]  # fmt: skip
-        links += _between(evidence, others, level, many, rng)
+        links += _between(attacked, others, level, many, rng)
         disclosures = [
-            d for each in evidence.numbers for d in unprotected.measure_disclosure(each, level)
+            d for each in attacked.numbers for d in unprotected.measure_disclosure(each, level)
         ]
         made = Audit(
             plan=plan.name,
-            records=evidence.rows,
+            records=attacked.rows,
             matched=pairs.how,
             confidence=level,
             guesses=tuple(each for each in guessed if each is not None),
             linkages=tuple(links),
             giveaways=tuple(given),
-            neighbours=tuple(unprotected.neighbours(evidence)),
+            neighbours=tuple(unprotected.neighbours(attacked)),
             disclosures=tuple(disclosures),
-            notes=(*trial, *evidence.notes, *notes),
-            unforeseen=evidence.unforeseen,
+            notes=(*trial, *attacked.notes, *notes),
+            unforeseen=attacked.unforeseen,
             scenarios=tuple(found),
-            pooled=tuple(_pooled(evidence, others, level, rng, steps)),
+            pooled=tuple(_pooled(attacked, others, level, rng, steps)),
         )
         if tell is not None:
             tell(1.0)
@@ -128,13 +128,13 @@ def _drawn_again(original: Any, pairs: Pairs, release: Release[Any]) -> Pairs:
 
 
 def _others(
-    original: object, also: object, evidence: Evidence, matching: Mapping[str, object]
-) -> list[Evidence]:
+    original: object, also: object, attacked: Attacked, matching: Mapping[str, object]
+) -> list[Attacked]:
     """Other releases: of the same file, or a pair of another wave and its release."""
     found = []
     if isinstance(also, Release | str) or not isinstance(also, list | tuple):
         raise RefusedType("also", "be a list of releases", type(also).__name__)
-    if also and evidence.pairs.how == "nothing":
+    if also and attacked.pairs.how == "nothing":
         raise Refused("also", "come with rows that can be paired", "shuffled rows")
     for each in also:
         wave, release = each if isinstance(each, tuple) and len(each) == 2 else (original, each)
@@ -142,7 +142,7 @@ def _others(
         paired = pair_rows(wave, release, **{**matching, "shuffled": None})
         if paired.how == "nothing":
             raise Refused("also", "hold rows that can be paired", "shuffled rows")
-        if wave is not original and None in (evidence.pairs.id_column, paired.id_column):
+        if wave is not original and None in (attacked.pairs.id_column, paired.id_column):
             raise Refused("id_column", "match the people of both waves", "none")
         other = gather_evidence(paired, release.plan, Steps(None))
         for channel in other.channels:
@@ -153,28 +153,28 @@ def _others(
 
 
 def _pooled(
-    evidence: Evidence, others: list[Evidence], level: float, rng: np.random.Generator, steps: Steps
+    attacked: Attacked, others: list[Attacked], level: float, rng: np.random.Generator, steps: Steps
 ) -> list[Pooled]:
     """Pool records by each unprotected column that groups few of them, and several releases."""
-    grouping = {c.name: c.codes for c in (*evidence.clear, *evidence.added)
-                if evidence.rows / MANY < c.size < evidence.rows}  # fmt: skip
-    pairs = evidence.pairs
+    grouping = {c.name: c.codes for c in (*attacked.clear, *attacked.added)
+                if attacked.rows / MANY < c.size < attacked.rows}  # fmt: skip
+    pairs = attacked.pairs
     people = pairs.people
     # Whether a reader of the release sees which rows are of one person.
     shown = {pairs.id_column, pairs.pseudonym}.intersection(pairs.released.names)
-    if people is not None and shown and int(people.max()) < evidence.rows - 1:
+    if people is not None and shown and int(people.max()) < attacked.rows - 1:
         name = str(pairs.id_column if pairs.how != "pseudonym" else pairs.pseudonym)
         grouping.setdefault(name, people)
     found = []
-    for by, channel in steps.over("pool", [(b, c) for b in grouping for c in evidence.channels]):
+    for by, channel in steps.over("pool", [(b, c) for b in grouping for c in attacked.channels]):
         made = pooling.pool([channel], [grouping[by]], by, level, rng)
         if channel.attribute.unit == by:
             # One draw for all of them: pooling cannot gain anything.
             made = [replace(each, single=each.rate.observed) for each in made]
         found += made
     if others:
-        groups, shared = _people_of([evidence, *others])
-        for channel in evidence.channels:
+        groups, shared = _people_of([attacked, *others])
+        for channel in attacked.channels:
             same = [c for each in others for c in each.channels if c.columns == channel.columns]
             if len(same) == len(others):
                 every = [channel, *same]
@@ -188,7 +188,7 @@ def _pooled(
 
 
 def _between(
-    evidence: Evidence, others: list[Evidence], level: float, many: int | None,
+    attacked: Attacked, others: list[Attacked], level: float, many: int | None,
     rng: np.random.Generator,
 ) -> Iterator[Linkage]:  # fmt: skip
     """Link rows to those of each other release, by the protected columns.
@@ -197,24 +197,24 @@ def _between(
     """
     for other in others:
         then = {channel.columns: channel for channel in other.channels}
-        mine, theirs = _people_of([evidence, other])[0]
-        targets = _targets(evidence.rows, SAMPLED if many is None else many, rng)
+        mine, theirs = _people_of([attacked, other])[0]
+        targets = _targets(attacked.rows, SAMPLED if many is None else many, rng)
         codes: dict[str, tuple[Codes, Codes]] = {}
-        for one in evidence.channels:
+        for one in attacked.channels:
             two = then.get(one.columns)
             if two is None:
                 continue
             if one.attribute._has_numbers and one.attribute.axes == two.attribute.axes:
                 codes[one.columns[0]] = _seen(one), _seen(two)
             else:
-                tables = evidence.pairs.released, other.pairs.released
+                tables = attacked.pairs.released, other.pairs.released
                 codes |= {column: same_codes(*tables, column)[:2] for column in one.columns}
         found = linkage.between([*codes.values()], (mine, theirs), targets, tuple(codes), level)
         if found is not None:
             yield found
 
 
-def _people_of(releases: list[Evidence]) -> tuple[list[Codes], bool]:
+def _people_of(releases: list[Attacked]) -> tuple[list[Codes], bool]:
     """The number of the person of every row, over all releases; and whether noise is shared."""
     every = [each.pairs for each in releases]
     keys = {each.key_used for each in every}
@@ -233,39 +233,39 @@ def _targets(rows: int, many: int | None, rng: np.random.Generator) -> Codes:
 
 
 def _linkages(
-    evidence: Evidence, targets: Codes, confidence: float, per_person: int, steps: Steps
+    attacked: Attacked, targets: Codes, confidence: float, per_person: int, steps: Steps
 ) -> tuple[list[Linkage], list[str]]:
     """By the protected attributes alone, and together with the unprotected columns."""
-    channels: list[Channel] = list(evidence.channels)
+    channels: list[ReportedColumn] = list(attacked.channels)
     notes = []
-    for each in evidence.numbers:
+    for each in attacked.numbers:
         made = moved_among_classes(each)
         if made is None:
             notes.append(f"{prefix([each.name])}traced by distance alone")
         else:
             channels.append(made)
     # Columns that choose laws, and who is missing, are seen by everybody and belong to the law.
-    always = [c for c in evidence.clear if c.name in evidence.laws_of]
+    always = [c for c in attacked.clear if c.name in attacked.laws_of]
     absent = [(~channel.answered).astype(np.intp) for channel in channels
               if not channel.answered.all()]  # fmt: skip
     # Rows of permuted numbers, or of one person, do not stray independently.
-    shared = any(channel.sharing > 1 for channel in evidence.channels)
-    independent = not evidence.numbers and per_person == 1 and not shared
+    shared = any(channel.sharing > 1 for channel in attacked.channels)
+    independent = not attacked.numbers and per_person == 1 and not shared
     # The columns that say most about their true values, and the unprotected ones of most values.
     left = {c.columns: max(m.max_bits - m.entropy_rate for m in c.attribute.matrices)
-            for c in evidence.channels}  # fmt: skip
+            for c in attacked.channels}  # fmt: skip
     telling = [c for each in sorted(left, key=lambda e: -left[e])[:2] for c in each]
-    wide = sorted(evidence.clear, key=lambda column: -column.size)[:3]
+    wide = sorted(attacked.clear, key=lambda column: -column.size)[:3]
     found = []
     attacks: list[tuple[str, Sequence[Clear], list[str]]] = []
     if channels:
         attacks.append(("protected columns", always, telling))
-    if evidence.clear:
+    if attacked.clear:
         causes = [column.name for column in wide if column.size > 1]
-        attacks.append(("with unprotected columns", evidence.clear, causes))
+        attacks.append(("with unprotected columns", attacked.clear, causes))
     for attack, clear, causes in attacks:
         found.append(linkage.link(
-            channels, [*absent, *(column.codes for column in clear)], targets, evidence.rows,
+            channels, [*absent, *(column.codes for column in clear)], targets, attacked.rows,
             steps, attack=attack, confidence=confidence, independent=independent,
             columns=(*(c for channel in channels for c in channel.columns),
                      *(column.name for column in clear)),
@@ -274,6 +274,6 @@ def _linkages(
     return found, notes
 
 
-def _seen(channel: Channel) -> Codes:
+def _seen(channel: ReportedColumn) -> Codes:
     """The reported codes, with one more for a missing value."""
     return np.where(channel.answered, channel.reports, channel.size)

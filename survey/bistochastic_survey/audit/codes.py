@@ -41,7 +41,7 @@ _STEPS = {"read": 0.1, "guess": 0.05, "protected columns": 0.3, "with unprotecte
 
 
 @dataclass(frozen=True, eq=False)
-class Channel:
+class ReportedColumn:
     """From truths, numbered as they occur, to reports, by the law of a group."""
 
     columns: tuple[str, ...]
@@ -63,7 +63,7 @@ class Channel:
 
 
 @dataclass(frozen=True, eq=False)
-class Protected(Channel):
+class Protected(ReportedColumn):
     """One attribute; records with the same number in ``draws`` share their noise."""
 
     attribute: Categorical | Joint
@@ -107,7 +107,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Attacked:
     """All that is attacked."""
 
     pairs: Pairs
@@ -144,7 +144,7 @@ class Steps:
             yield item
 
 
-def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
+def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Attacked:
     """Read both tables."""
     check_columns(pairs, plan)
     channels, numbers, notes = [], [], []
@@ -172,7 +172,7 @@ def gather_evidence(pairs: Pairs, plan: Plan, steps: Steps) -> Evidence:
         if name in pairs.original.names and name in pairs.released.names:
             clear.append(_clear(pairs, name))
     groups = [e.groups.column for e in plan.attributes if e.groups is not None]
-    return Evidence(
+    return Attacked(
         pairs, tuple(channels), tuple(clear), tuple(numbers), tuple(dict.fromkeys(groups)),
         tuple(notes), tuple(added), tuple(unforeseen),
     )  # fmt: skip
@@ -284,7 +284,7 @@ def cut(values: Array, most: int) -> Codes:
     return np.asarray(codes, dtype=np.intp)
 
 
-def moved_among_classes(numbers: Numbers) -> Channel | None:
+def moved_among_classes(numbers: Numbers) -> ReportedColumn | None:
     """A permuted column as a channel between classes of neighbouring ranks; None of others.
 
     The record of rank ``v`` has the value of rank ``u`` with probability ``p_uv``. So a record of
@@ -309,7 +309,7 @@ def moved_among_classes(numbers: Numbers) -> Channel | None:
         reached = law.apply((places == d).astype(np.float64))
         table[0, :, d] = np.bincount(places, reached, minlength=kinds) / counts
     # Sums of differences may end a hair below 0.
-    return Channel(
+    return ReportedColumn(
         (attribute.column,), np.arange(kinds), truths, reports, np.ones(rows, bool),
         np.zeros(rows, np.intp), kinds, np.clip(table, 0.0, 1.0),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from bistochastic.errors import Refused
-from bistochastic_survey.audit.codes import Channel, Codes
+from bistochastic_survey.audit.codes import Codes, ReportedColumn
 from bistochastic_survey.audit.pairing import Pairs
 from bistochastic_survey.audit.results import Guess, Rate
 from bistochastic_survey.checks import Array
@@ -77,7 +77,7 @@ def rate(
     return Rate(share, low, high, expected, chance, allowed)
 
 
-def _by_group(channel: Channel) -> Iterator[tuple[int, Codes, Codes, Array]]:
+def _by_group(channel: ReportedColumn) -> Iterator[tuple[int, Codes, Codes, Array]]:
     """Give truths and reports of every group, and how many records have each truth."""
     for group in range(len(channel.tables)):
         mine = channel.answered & (channel.groups == group)
@@ -87,7 +87,7 @@ def _by_group(channel: Channel) -> Iterator[tuple[int, Codes, Codes, Array]]:
             yield group, truths, channel.reports[mine], counts
 
 
-def count_hits(channel: Channel, alike: Codes) -> float:
+def count_hits(channel: ReportedColumn, alike: Codes) -> float:
     """Hits over all records with an answer; infinite if the plan gives one of the reports never.
 
     ``alike`` says which truths count as one: those of one category, for a column of several.
@@ -111,7 +111,7 @@ def count_hits(channel: Channel, alike: Codes) -> float:
     return hits
 
 
-def guess(channel: Channel, confidence: float, rows_per_person: int) -> Guess | None:
+def guess(channel: ReportedColumn, confidence: float, rows_per_person: int) -> Guess | None:
     """The guess of a whole attribute; None if nobody answered, an error for other reports."""
     n = int(channel.answered.sum())
     if not n:

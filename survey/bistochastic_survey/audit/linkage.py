@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bistochastic_survey.audit.codes import Channel, Codes, Evidence, Steps
+from bistochastic_survey.audit.codes import Attacked, Codes, ReportedColumn, Steps
 from bistochastic_survey.audit.guesses import TIES, rate
 from bistochastic_survey.audit.results import Linkage
 from bistochastic_survey.checks import Array
@@ -33,13 +33,15 @@ _PART = 1 << 8
 OTHER_RELEASE = "another release"
 
 
-class People:
+class LinkedPeople:
     """Everybody, those with the same unprotected columns together.
 
     People with the same truths are one entry, which counts as often as ``weights`` says.
     """
 
-    def __init__(self, channels: Sequence[Channel], keys: Sequence[Codes], rows: int) -> None:
+    def __init__(
+        self, channels: Sequence[ReportedColumn], keys: Sequence[Codes], rows: int
+    ) -> None:
         self._channels = channels
         self.key_of = combinations(keys, rows)[1]
         truths = [channel.truths for channel in channels]
@@ -66,7 +68,7 @@ class People:
 
 
 def link(
-    channels: Sequence[Channel],
+    channels: Sequence[ReportedColumn],
     keys: Sequence[Codes],
     targets: Codes,
     rows: int,
@@ -79,7 +81,7 @@ def link(
     causes: tuple[str, ...],
 ) -> Linkage:
     """Trace the rows in ``targets`` to the people of the whole list."""
-    everybody = People(channels, keys, rows)
+    everybody = LinkedPeople(channels, keys, rows)
     totals, variances = np.zeros(4), np.zeros(2)
     # Rows that say the same and are of equals are traced once.
     same = [everybody.key_of[targets]]
@@ -155,7 +157,7 @@ def between(
 
 
 def by_distance(
-    evidence: Evidence, targets: Codes, confidence: float, steps: Steps
+    attacked: Attacked, targets: Codes, confidence: float, steps: Steps
 ) -> list[Linkage]:
     """Rows traced to the people with the closest numbers, by the numbers as they are released.
 
@@ -163,7 +165,7 @@ def by_distance(
     """
     from scipy.spatial import KDTree
 
-    used = [(each, scale) for each in evidence.numbers if (scale := float(each.true.std())) > 0]
+    used = [(each, scale) for each in attacked.numbers if (scale := float(each.true.std())) > 0]
     if not used:
         return []
     true = np.stack([each.true / scale for each, scale in used], axis=1)
@@ -180,7 +182,7 @@ def by_distance(
         above[far <= slack] = 0
         for i, few in enumerate((1, FEW)):
             hits[i] += sum(map(place_among, above, level - above, [few] * len(rows)))
-    first, five = (rate(each, n, confidence, min(1.0, few / evidence.rows))
+    first, five = (rate(each, n, confidence, min(1.0, few / attacked.rows))
                    for each, few in zip(hits, (1, FEW), strict=True))  # fmt: skip
     names = tuple(each.name for each, _ in used)
     return [Linkage("by distance", names, n, first, five, names)]

@@ -20,9 +20,9 @@ import numpy as np
 from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.audit.codes import (
+    Attacked,
     Clear,
     Codes,
-    Evidence,
     Protected,
     View,
     cells_of,
@@ -49,18 +49,18 @@ class Asked:
     wants: tuple[str, ...]
 
 
-def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
+def read(attacked: Attacked, knows: object, wants: object) -> list[Asked]:
     """Read what a caller wrote; several scenarios are a list of lists or mappings."""
     if knows is None and wants is None:
         return []
-    seen = _columns(evidence)
+    seen = _columns(attacked)
     given: Sequence[object] = [knows]
     if isinstance(knows, list | tuple) and any(not isinstance(each, str) for each in knows):
         given = knows
-    wanted = [] if wants is None else _known("wants", wants, evidence)
+    wanted = [] if wants is None else _known("wants", wants, attacked)
     found = []
     for each in given:
-        names = _known("knows", () if each is None else each, evidence)
+        names = _known("knows", () if each is None else each, attacked)
         known = dict.fromkeys(names, 0.0)
         if isinstance(each, dict):
             must = "hold tolerances of at least 0"
@@ -81,34 +81,34 @@ def read(evidence: Evidence, knows: object, wants: object) -> list[Asked]:
     return found
 
 
-def _known(name: str, given: object, evidence: Evidence) -> list[str]:
+def _known(name: str, given: object, attacked: Attacked) -> list[str]:
     found = list_names(name, given)
     for column in found:
-        if column not in _columns(evidence):
+        if column not in _columns(attacked):
             must = "name columns of the release with categories, or unprotected ones"
-            numbers = any(column == each.name for each in evidence.numbers)
+            numbers = any(column == each.name for each in attacked.numbers)
             got = "a column of permuted or averaged numbers" if numbers else "none of that name"
             raise Refused(name, must, got, column=column)
     return found
 
 
-def _columns(evidence: Evidence) -> dict[str, View | Clear]:
-    found: dict[str, View | Clear] = {v.column: v for c in evidence.channels for v in views(c)}
-    return {**found, **{c.name: c for c in evidence.clear}}
+def _columns(attacked: Attacked) -> dict[str, View | Clear]:
+    found: dict[str, View | Clear] = {v.column: v for c in attacked.channels for v in views(c)}
+    return {**found, **{c.name: c for c in attacked.clear}}
 
 
 class Search:
     """One release, and how likely each row is the target's."""
 
-    def __init__(self, evidence: Evidence, channels: Sequence[Protected], asked: Asked) -> None:
-        self._evidence, self._asked = evidence, asked
+    def __init__(self, attacked: Attacked, channels: Sequence[Protected], asked: Asked) -> None:
+        self._evidence, self._asked = attacked, asked
         every = [(cells_of(channel), channel.places) for channel in channels]
         self._sights = [(view, places) for view, places in every if view is not None]
         self._at = {c: i for i, (_, places) in enumerate(self._sights) for c in places}
-        self._clear = {c.name: c for c in evidence.clear}
+        self._clear = {c.name: c for c in attacked.clear}
         codes = [view.seen for view, _ in self._sights]
         codes += [self._clear[c].codes for c in (*asked.knows, *asked.wants) if c in self._clear]
-        self.rows, self._pattern, often = combinations(codes, evidence.rows)
+        self.rows, self._pattern, often = combinations(codes, attacked.rows)
         """One row for each pattern."""
         self._often = often.astype(np.float64)
         self._weights: dict[tuple[int, int], Array] = {}
@@ -185,29 +185,29 @@ class Search:
 
 
 def run(
-    evidence: Evidence, asked: Asked, targets: Codes, confidence: float, rng: np.random.Generator
+    attacked: Attacked, asked: Asked, targets: Codes, confidence: float, rng: np.random.Generator
 ) -> Scenario:
     """Attack as one intruder, and predict it."""
     used = {*asked.knows, *asked.wants}
-    channels = [c for c in evidence.channels if used & set(c.columns)]
-    search = Search(evidence, channels, asked)
+    channels = [c for c in attacked.channels if used & set(c.columns)]
+    search = Search(attacked, channels, asked)
     work = max(1, len(search.rows) * (len(asked.knows) + 1))
     n = min(len(targets), max(_LEAST, _WORK // work))
     chosen = targets if n == len(targets) else np.sort(rng.choice(targets, n, replace=False))
     observed = search.success(chosen)
-    predicted = predict(channels, rng, lambda now: Search(evidence, now, asked).success(chosen))
+    predicted = predict(channels, rng, lambda now: Search(attacked, now, asked).success(chosen))
     first, five = (
-        rate(observed[i], n, confidence, min(1.0, few / evidence.rows), predicted[i] / n)
+        rate(observed[i], n, confidence, min(1.0, few / attacked.rows), predicted[i] / n)
         for i, few in enumerate((1, FEW))
     )
-    seen = _columns(evidence)
+    seen = _columns(attacked)
     wanted, rates = [], []
     for i, column in enumerate(asked.wants):
         at = seen[column]
         if isinstance(at, View):
             trials, chance = int(at.answered[chosen].sum()), at.chance
         else:
-            trials, chance = n, float(np.bincount(at.codes).max()) / evidence.rows
+            trials, chance = n, float(np.bincount(at.codes).max()) / attacked.rows
         if trials:
             hits, mean = observed[2 + i], predicted[2 + i]
             wanted.append(column)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bistochastic_survey.audit.codes import Codes, Evidence, Numbers, Steps, cut
+from bistochastic_survey.audit.codes import Attacked, Codes, Numbers, Steps, cut
 from bistochastic_survey.audit.guesses import count_hits, rate
 from bistochastic_survey.audit.results import Disclosure, Giveaway, Neighbours
 from bistochastic_survey.checks import Array
@@ -48,13 +48,13 @@ def _one_out(entry: NDArray[np.int64], number: NDArray[np.int64]) -> Array:
     return np.where(is_top & (tops == 1) & (number > 1), 1 / (rivals + 1), 0.0)
 
 
-def visible(evidence: Evidence) -> list[tuple[str, Codes, Codes | None]]:
+def visible(attacked: Attacked) -> list[tuple[str, Codes, Codes | None]]:
     """List what everyone sees as codes; of classes of values, also the values themselves."""
     # Long lists of numbers are cut into classes of twenty records each, at most 1,000.
-    most = max(2, min(1000, evidence.rows // 20))
+    most = max(2, min(1000, attacked.rows // 20))
     found: list[tuple[str, Codes, Codes | None]] = []
     short: list[tuple[str, Codes, None]] = []
-    for column in (*evidence.clear, *evidence.added):
+    for column in (*attacked.clear, *attacked.added):
         if column.size <= most:
             short.append((column.name, column.codes, None))
         elif column.numbers is not None:
@@ -62,19 +62,19 @@ def visible(evidence: Evidence) -> list[tuple[str, Codes, Codes | None]]:
     if len(short) > 1:
         found.append((ALL, together([codes for _, codes, _ in short]), None))
     found += short
-    found += [(each.name, cut(each.released, most), None) for each in evidence.numbers]
+    found += [(each.name, cut(each.released, most), None) for each in attacked.numbers]
     return found
 
 
-def given_away(evidence: Evidence, confidence: float, steps: Steps) -> list[Giveaway]:
+def given_away(attacked: Attacked, confidence: float, steps: Steps) -> list[Giveaway]:
     """Everything that is seen against every protected column of categories, the worst first.
 
     Of records with the same number one is guessed from the others in its class: the same household
     has the same number, and its records are pooled elsewhere.
     """
     found = []
-    seen = visible(evidence)
-    for channel in steps.over("seen", evidence.channels):
+    seen = visible(attacked)
+    for channel in steps.over("seen", attacked.channels):
         inside = channel.answered
         n = int(inside.sum())
         if n < 2:
@@ -108,12 +108,12 @@ def agreement(truths: Codes) -> tuple[float, float, float]:
     return same / (n - 1), expected / (n - 1), far
 
 
-def neighbours(evidence: Evidence) -> list[Neighbours]:
+def neighbours(attacked: Attacked) -> list[Neighbours]:
     """The order of the rows, as a reader of the release sees it."""
-    if evidence.rows < 3 or evidence.pairs.how == "nothing":
+    if attacked.rows < 3 or attacked.pairs.how == "nothing":
         return []
-    codes = {channel.columns: channel.truths[channel.answered] for channel in evidence.channels}
-    codes |= {(each.name,): cut(each.true, _CLASSES) for each in evidence.numbers}
+    codes = {channel.columns: channel.truths[channel.answered] for channel in attacked.channels}
+    codes |= {(each.name,): cut(each.true, _CLASSES) for each in attacked.numbers}
     return [Neighbours(name, *agreement(truths)) for name, truths in codes.items()
             if len(truths) > 2]  # fmt: skip
 

@@ -23,7 +23,7 @@ from bistochastic_survey.files.tables import Sink, Source, said
 from bistochastic_survey.table.arrow_cells import flags, is_string, spelled_out, value_type
 from bistochastic_survey.table.arrow_table import ArrowTable
 from bistochastic_survey.table.frames import Mask, Table
-from bistochastic_survey.table.schemas import MOST_LEVELS, Column, levels_among
+from bistochastic_survey.table.schemas import MOST_LEVELS, SchemaColumn, levels_among
 from bistochastic_survey.wording import shown
 
 WRITTEN = (".csv", ".parquet")
@@ -154,7 +154,7 @@ def held_in(source: Source) -> dict[str, str]:
     return found
 
 
-def columns_in(source: Source, *, look: bool) -> list[Column]:
+def columns_in(source: Source, *, look: bool) -> list[SchemaColumn]:
     """Return the columns of a file. ``look`` reads all of it for the categories that occur.
 
     A CSV file does not give types: a column is numeric if all its values are numbers. It is
@@ -199,7 +199,7 @@ def _are_levels(values: set[Any] | None) -> bool:
     return not any(isinstance(each, str) and ("\n" in each or "\r" in each) for each in values)
 
 
-def _levels(column: Column, values: set[Any] | None, rows: int) -> tuple[Any, ...] | None:
+def _levels(column: SchemaColumn, values: set[Any] | None, rows: int) -> tuple[Any, ...] | None:
     """Return the categories of a column; a type that lists values means them, however many."""
     listed = tuple(sorted(values or ()))
     return (listed or None) if column.holds == "levels" else levels_among(listed, rows)

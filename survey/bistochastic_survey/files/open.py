@@ -12,7 +12,7 @@ from bistochastic.errors import Refused
 from bistochastic_survey import checks
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import read_sheet
-from bistochastic_survey.analysis.request import Question
+from bistochastic_survey.analysis.request import Request
 from bistochastic_survey.files.atomic import in_file
 from bistochastic_survey.files.csv_dialect import Dialect
 from bistochastic_survey.files.earlier_draws import ENDING, read_earlier
@@ -189,7 +189,7 @@ def _check_contents(file: Path, certificate: Certificate, dialect: Dialect) -> N
             got = "one more" if column in found else "none of that name"
             must = "have the columns of its certificate"
             raise Refused("path", must, f"{got}: `{shown(column)}`")
-        questions = [Question(plan, tuple(attribute.columns)) for attribute in plan._coded]
+        questions = [Request(plan, tuple(attribute.columns)) for attribute in plan._coded]
         rows = 0
         with said("path"):
             for batch in source.batches():

@@ -20,7 +20,7 @@ from bistochastic.errors import OutOfMemoryError, Refused
 from bistochastic_survey.files import child as apart
 from bistochastic_survey.files.parquet_file import ROWS
 from bistochastic_survey.files.tables import Source
-from bistochastic_survey.table.schemas import Column, columns_of
+from bistochastic_survey.table.schemas import SchemaColumn, columns_of
 
 READERS = {
     ".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta", ".sas7bdat": "read_sas7bdat",
@@ -50,7 +50,7 @@ class StatisticalSource(Source):
     def close(self) -> None:
         self._table = self._table.slice(0, 0)
 
-    def described(self) -> list[Column]:
+    def described(self) -> list[SchemaColumn]:
         # Two or more labels of a column are its categories. One is a remark about a number.
         listed = []
         for column, (label, pairs, missing) in zip(

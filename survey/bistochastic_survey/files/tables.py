@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from bistochastic.errors import OutOfMemoryError, Refused
 from bistochastic_survey.table.frames import distinct
-from bistochastic_survey.table.schemas import Column, columns_of
+from bistochastic_survey.table.schemas import SchemaColumn, columns_of
 
 
 class Source:
@@ -40,7 +40,7 @@ class Source:
         schema = pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.batches(columns), schema)
 
-    def described(self) -> list[Column]:
+    def described(self) -> list[SchemaColumn]:
         """List the columns, with the labels and the missing codes that the file declares."""
         return columns_of(self.schema)
 

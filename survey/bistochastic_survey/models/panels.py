@@ -28,9 +28,9 @@ from bistochastic_survey import checks
 from bistochastic_survey.analysis import protected_table as sheets
 from bistochastic_survey.analysis import request
 from bistochastic_survey.analysis.design import Design
-from bistochastic_survey.analysis.protected_table import Sheet
+from bistochastic_survey.analysis.protected_table import CodedTable
 from bistochastic_survey.analysis.quantities import Quantity
-from bistochastic_survey.analysis.request import Coded, Question
+from bistochastic_survey.analysis.request import Coded, Request
 from bistochastic_survey.analysis.responses import represented, respond
 from bistochastic_survey.cached import cached
 from bistochastic_survey.checks import Array
@@ -214,9 +214,9 @@ class _Pair:
     """Two waves side by side: a row for each person, and an axis for each pair of codes."""
 
     waves: tuple[_WaveTable, _WaveTable]
-    questions: tuple[Question, Question]
+    questions: tuple[Request, Request]
     rows: tuple[Places, Places]
-    tables: tuple[Sheet, Sheet]
+    tables: tuple[CodedTable, CodedTable]
     alike: bool
     """Whether both waves were drawn by ids with one key."""
 
@@ -254,7 +254,7 @@ class _Pair:
         (one, first), (two, second) = parts
         return sheets.CodedAxis(names[0], None, one * two, (first * two + second).astype(np.uint32))
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> CodedTable:
         """Make the codes of all axes with the second wave's design, a row for each person."""
         inside = np.ones(len(self.rows[0]), bool)
         for sheet, rows in zip(self.tables, self.rows, strict=True):
@@ -396,7 +396,7 @@ def _residuals(
     conditions = request.ask(wave.plan, (), where).where
     domain = request.ask(wave.plan, (), given, "given").where
     columns = () if column is None else (named("column", column),)
-    units = Question(wave.plan, tuple({**conditions, **domain, **dict.fromkeys(columns)})).units
+    units = Request(wave.plan, tuple({**conditions, **domain, **dict.fromkeys(columns)})).units
     # Clusters keep the rows apart. Units become clusters by themselves, or raise an error.
     cluster = drawn.cluster or (None if units else ids)
     design = Design._of(Design(weights=drawn.weights, cluster=cluster), wave.plan)

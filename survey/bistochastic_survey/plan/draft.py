@@ -27,18 +27,18 @@ from bistochastic_survey.plan.numeric import Attribute, Numeric
 from bistochastic_survey.plan.plan import Plan
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.columns import Missing
-from bistochastic_survey.table.schemas import Column, Holds, columns_of
+from bistochastic_survey.table.schemas import Holds, SchemaColumn, columns_of
 from bistochastic_survey.wording import about, meant, prefix, shown
 
 ENDINGS = (".csv", ".toml", *STATISTICAL)
 _PYTHON: dict[type, Holds] = {float: "numbers", int: "integers", str: "strings"}
 
 
-def columns(schema: object, *, look: bool) -> list[Column]:
+def columns(schema: object, *, look: bool) -> list[SchemaColumn]:
     """Read the columns of a frame, a schema, a codebook or a dict."""
     if isinstance(schema, str | Path):
         return _read_codebook(schema)
-    if isinstance(schema, list) and schema and all(isinstance(x, Column) for x in schema):
+    if isinstance(schema, list) and schema and all(isinstance(x, SchemaColumn) for x in schema):
         return schema
     if not isinstance(schema, dict) or hasattr(schema, "to_frame"):
         return columns_of(schema, look=look)
@@ -47,7 +47,7 @@ def columns(schema: object, *, look: bool) -> list[Column]:
         if given is bool:
             found.append(_declared(column, [False, True]))
         elif isinstance(given, type) and given in _PYTHON:
-            found.append(Column(column, _PYTHON[given], given.__name__))
+            found.append(SchemaColumn(column, _PYTHON[given], given.__name__))
         else:
             listed = given.tolist() if hasattr(given, "tolist") else given
             found.append(_declared(column, listed))
@@ -159,7 +159,7 @@ def _read_target(**asked: object) -> dict[str, Any]:
 
 
 def _attribute(
-    column: Column, wanted: dict[str, Any], look: bool, missing: Missing
+    column: SchemaColumn, wanted: dict[str, Any], look: bool, missing: Missing
 ) -> Attribute | str:
     """Make the attribute of a column that is not numeric, or say why it is left out."""
     cure = "a codebook can declare them"
@@ -190,7 +190,7 @@ def _attribute(
     return f"left out: no categories are declared; {cure}, and {more}"
 
 
-def _in_order(column: Column, missing: Missing) -> Column:
+def _in_order(column: SchemaColumn, missing: Missing) -> SchemaColumn:
     if column.levels is None or not (column.declared or column.ordered):
         must = "have declared categories, in their order, to be in `ordinal`"
         raise Refused("", must, shown(column.type), column=column.name)
@@ -201,7 +201,7 @@ def _in_order(column: Column, missing: Missing) -> Column:
     return replace(column, ordered=True)
 
 
-def _in_its_type(column: Column, declared: Column | None) -> Column:
+def _in_its_type(column: SchemaColumn, declared: SchemaColumn | None) -> SchemaColumn:
     """Give a column the categories of a codebook, as integers if the column holds integers."""
     if declared is None or declared.levels is None:
         return column
@@ -221,7 +221,7 @@ def _in_its_type(column: Column, declared: Column | None) -> Column:
     )  # fmt: skip
 
 
-def _read_codebook(path: str | Path) -> list[Column]:
+def _read_codebook(path: str | Path) -> list[SchemaColumn]:
     file = Path(path)
     if file.suffix.lower() not in ENDINGS:
         raise Refused("codebook", f"end in {', '.join(ENDINGS)}", shown(file.suffix) or "no ending")
@@ -239,7 +239,7 @@ def _read_codebook(path: str | Path) -> list[Column]:
     return columns
 
 
-def _declared(name: str, levels: object) -> Column:
+def _declared(name: str, levels: object) -> SchemaColumn:
     column = named("codebook", name)
     if not isinstance(levels, list | tuple) or not levels:
         got = "none" if isinstance(levels, list | tuple) else type(levels).__name__
@@ -254,10 +254,10 @@ def _declared(name: str, levels: object) -> Column:
         twice = len(levels) - len(set(levels))
         must = "have each category once: categories are declared, data are not a schema"
         raise Refused("", must, f"{twice} of {len(levels)} again", column=column)
-    return Column(column, "levels", "codebook", tuple(levels), declared=True)
+    return SchemaColumn(column, "levels", "codebook", tuple(levels), declared=True)
 
 
-def _from_csv(text: str) -> list[Column]:
+def _from_csv(text: str) -> list[SchemaColumn]:
     rows = list(csv.reader(text.splitlines(keepends=True)))
     header = [cell.strip().lower() for cell in rows[0]] if rows else []
     # Codebooks once had the header `level`.
@@ -277,7 +277,7 @@ def _from_csv(text: str) -> list[Column]:
     return [_declared(name, levels) for name, levels in found.items()]
 
 
-def _from_toml(text: str) -> list[Column]:
+def _from_toml(text: str) -> list[SchemaColumn]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

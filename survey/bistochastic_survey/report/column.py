@@ -27,7 +27,7 @@ from bistochastic_survey.wording import down, shown, up
 TABLED = STATED[:2]
 
 
-class Column:
+class DescribedColumn:
     """One attribute: its effect on a suspicion, what it hides, and how accurate estimates are.
 
     ``law`` is the matrix that reveals most, ``None`` for numbers. ``odds`` is the largest factor by
@@ -186,16 +186,16 @@ def epsilon(x: float) -> str:
     return "infinite" if math.isinf(x) else up(x, 4)
 
 
-def pictures(columns: Sequence[Column]) -> list[Heat]:
+def pictures(columns: Sequence[DescribedColumn]) -> list[Heat]:
     """Draw each matrix of some columns once, unless it is too large."""
-    found: dict[Matrix, list[Column]] = {}
+    found: dict[Matrix, list[DescribedColumn]] = {}
     for column in columns:
         for matrix in dict.fromkeys(column.coded.matrices):
             found.setdefault(matrix, []).append(column)
     return [_picture(*each) for each in found.items() if 2 <= each[0].size <= LARGEST]
 
 
-def _picture(matrix: Matrix, columns: list[Column]) -> Heat:
+def _picture(matrix: Matrix, columns: list[DescribedColumn]) -> Heat:
     first, *others = columns
     same = [
         f"{each.name}{each.group(matrix)} ("
@@ -208,14 +208,14 @@ def _picture(matrix: Matrix, columns: list[Column]) -> Heat:
     return heat(matrix.to_dense().tolist(), categories(first.coded), title=title, caption=caption)
 
 
-def grouped(columns: Iterable[Column], what: str) -> list[str]:
+def grouped(columns: Iterable[DescribedColumn], what: str) -> list[str]:
     """Write each sentence of columns once, after the names of all of them."""
     return preview.grouped(
         (c.attribute.columns, text) for c in columns for text in getattr(c, what)
     )
 
 
-def merged(rows: Sequence[tuple[Column, tuple[str, ...]]]) -> list[list[str]]:
+def merged(rows: Sequence[tuple[DescribedColumn, tuple[str, ...]]]) -> list[list[str]]:
     """Merge rows that say the same of several columns, and put the columns first."""
     found: dict[tuple[str, ...], list[str]] = {}
     for column, row in rows:

@@ -23,7 +23,14 @@ from bistochastic_survey.plan.published import certain, protected, unprotected
 from bistochastic_survey.progress import watched
 from bistochastic_survey.release.certificate import BLOCKS, Certificate
 from bistochastic_survey.release.run import package
-from bistochastic_survey.report.column import TABLED, Column, epsilon, grouped, merged, pictures
+from bistochastic_survey.report.column import (
+    TABLED,
+    DescribedColumn,
+    epsilon,
+    grouped,
+    merged,
+    pictures,
+)
 from bistochastic_survey.report.numbers import MANY, STATED, Precision, after, exponential, percent
 from bistochastic_survey.report.sentences import becomes, category, count, names, points
 from bistochastic_survey.wording import down, exact, prefix, shown
@@ -90,7 +97,7 @@ class Report:
         self.cover = cover or {}
         units = {} if certificate is None else {u.column: u.count for u in certificate.units}
         every = [
-            Column(attribute, each, units.get(attribute.unit or ""))
+            DescribedColumn(attribute, each, units.get(attribute.unit or ""))
             for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True)
         ]
         self.columns = sorted(every, key=lambda column: column.badness, reverse=True)
@@ -220,7 +227,7 @@ class Report:
         return pictures(self.coded)
 
     @property
-    def example(self) -> Column | None:
+    def example(self) -> DescribedColumn | None:
         """The least protected column that reveals something and has a limit."""
         return next((c for c in self.limited if c.law is not None and (c.odds or 0) > 1), None)
 
@@ -290,13 +297,13 @@ class Report:
     # How accurate estimates are.
 
     @property
-    def precisions(self) -> tuple[list[tuple[Column, Precision]], list[str]]:
+    def precisions(self) -> tuple[list[tuple[DescribedColumn, Precision]], list[str]]:
         """The columns with known errors, and sentences about the others."""
         exact = [(c, c.precision(self.spoken_of, self.design_effect)) for c in self.coded]
         known = [(column, each) for column, each in exact if not each.note]
         return known, preview.grouped((c.attribute.columns, p.note) for c, p in exact if p.note)
 
-    def errors(self, known: list[tuple[Column, Precision]]) -> list[list[str]]:
+    def errors(self, known: list[tuple[DescribedColumn, Precision]]) -> list[list[str]]:
         """Tabulate errors from the number of records."""
         within = ["–" if p.within is None else f"± {points(p.within)}" for _, p in known]
         return merged([(c, (points(p.error or 0.0), far, count(p.alike or 0, "record")))

@@ -49,7 +49,7 @@ def words(values: np.ndarray) -> tuple[str, NDArray[np.uint64]]:
 
 
 def made(given: Any, order: np.ndarray | None = None) -> Any:
-    """Return the cells of an array or a list as a new one, rows in order: the door for NumPy.
+    """Return the cells of an array or a list as a new one, rows in order: the one place for NumPy.
 
     Values under a mask, the fill value and metadata of the type are dropped.
     """

@@ -1,4 +1,4 @@
-"""Arrow columns rebuilt from their visible content: the door for pyarrow.
+"""Arrow columns rebuilt from their visible content: the one place for pyarrow.
 
 A column holds more than its cells: values under a null, rows outside of a slice, entries of a
 dictionary that no row has, the order of those entries, metadata of the type. Nothing of this is

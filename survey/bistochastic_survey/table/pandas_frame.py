@@ -144,7 +144,7 @@ def _cells(column: pd.Series | pd.Index) -> Cells:
 
 
 def _made(series: pd.Series, order: np.ndarray | None = None) -> pd.Series:
-    """Rebuild a column from its cells, rows in order: the door for pandas.
+    """Rebuild a column from its cells, rows in order: the one place for pandas.
 
     It has the categories that occur, sorted, unless they are declared to have an order.
     """

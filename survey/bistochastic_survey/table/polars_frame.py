@@ -82,7 +82,7 @@ def _set(series: pl.Series, missing: Mask | None) -> pl.Series:
 
 
 def _cells(series: pl.Series) -> pl.Series:
-    """Return the visible cells of a column as a new one: the door for polars."""
+    """Return the visible cells of a column as a new one: the one place for polars."""
     dtype = series.dtype
     if isinstance(dtype, pl.Enum):
         return pl.Series(dtype.categories, dtype=dtype).gather(_cells(series.to_physical()))

@@ -20,7 +20,7 @@ _HOLDS: dict[str, Holds] = {
 
 
 @dataclass(frozen=True)
-class Column:
+class SchemaColumn:
     """A column before any row of it is protected.
 
     ``levels`` are its categories, None if they are unknown. They are ``declared`` if the type lists
@@ -40,7 +40,7 @@ class Column:
     missing: tuple[Any, ...] = field(default=(), repr=False)
 
 
-def columns_of(schema: Any, *, look: bool = False) -> list[Column]:
+def columns_of(schema: Any, *, look: bool = False) -> list[SchemaColumn]:
     """List the columns of a frame, relation or schema; ``look`` reads categories off the rows."""
     try:
         table = opened(_frame(schema, look), any_index=True)
@@ -69,7 +69,7 @@ def _frame(schema: Any, look: bool) -> Any:
     return schema
 
 
-def _column(table: Table, name: str, look: bool) -> Column:
+def _column(table: Table, name: str, look: bool) -> SchemaColumn:
     word = table.word(name)
     holds = next(
         (holds for start, holds in _HOLDS.items() if word.startswith(start) and "128" not in word),
@@ -78,10 +78,10 @@ def _column(table: Table, name: str, look: bool) -> Column:
     if holds == "levels":
         levels, declared, ordered = table.categories(name)
         word = "Enum" if declared and word != "Boolean" else word
-        return Column(name, holds, word, levels or None, declared, ordered and not declared)
+        return SchemaColumn(name, holds, word, levels or None, declared, ordered and not declared)
     if holds == "strings" and look:
-        return Column(name, holds, word, _different(table, name))
-    return Column(name, holds or "something else", word)
+        return SchemaColumn(name, holds, word, _different(table, name))
+    return SchemaColumn(name, holds or "something else", word)
 
 
 def _different(table: Table, name: str) -> tuple[str, ...] | None:

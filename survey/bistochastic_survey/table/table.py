@@ -249,7 +249,7 @@ class Table:
     def made(self, columns: Mapping[str, Any], order: np.ndarray | None) -> Any:
         """Make a table of the caller's type: columns by name, None if it stays; rows in order.
 
-        This is the door: results are made from visible cells and declared types.
+        This is the one place: results are made from visible cells and declared types.
         """
         found = {}
         for name, new in columns.items():

@@ -34,7 +34,7 @@ class Runner:
             **prelude.names(self.folder),
             "CLASSES": surface.classes(),
             "hostile": hostile,
-            "containers": containers.Shelf(),
+            "containers": containers.Containers(),
             "operations": types.SimpleNamespace(**vars(operations), **operations.OPERATIONS),
             "pd": containers.pd,
             "pl": containers.pl,

@@ -19,7 +19,7 @@ class UnbuiltError(Exception):
     """A container that does not take these values: there is nothing to test."""
 
 
-class Shelf:
+class Containers:
     """The containers by name."""
 
     def __getattr__(self, name: str) -> Any:

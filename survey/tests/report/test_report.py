@@ -273,13 +273,13 @@ def test_measures_are_those_of_the_plan(tmp_path: Path) -> None:
     plan = wide().for_records(60)
     text = written(plan, tmp_path, 60)
     for attribute, each in zip(plan.attributes, plan.by_attribute.values(), strict=True):
-        row = column.Column(attribute, each).row()
+        row = column.DescribedColumn(attribute, each).row()
         assert row[4].startswith(down(each.beta or 0.0, 4))
         assert row[5] == column.epsilon(each.epsilon)
     assert plan.categorical is not None
     assert f"Beta of all categories</th><td>{down(plan.categorical.beta, 4)}:" in text
     # The worst row of a geometric law is at an end of the scale, which folds back.
-    _, least = column.Column(plan.attributes[1], plan.by_attribute["age"]).least()
+    _, least = column.DescribedColumn(plan.attributes[1], plan.by_attribute["age"]).least()
     worst = down(bs.geometric(9, beta=0.5).profile().worst_row or 0.0, 4)
     assert least in (f"{worst} (`00s`)", f"{worst} (`80s`)")
 
