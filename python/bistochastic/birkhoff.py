@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bistochastic import _core
 from bistochastic.formatting import Shown
 from bistochastic.matrix import Matrix
-from bistochastic.progress import Progress, told
+from bistochastic.progress import Progress, check_progress
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -96,7 +96,7 @@ def decompose_all(
     >>> [d.terms for d in bs.decompose_all([bs.uniform(5), bs.identity(3)])]
     [5, 1]
     """
-    return _core.decompose_all(matrices, (mass, max_terms, restarts), told(progress))
+    return _core.decompose_all(matrices, (mass, max_terms, restarts), check_progress(progress))
 
 
 def _whole_numbers(numbers: list[int]) -> np.ndarray:

@@ -15,7 +15,7 @@ import bistochastic as bs
 from bistochastic import _core
 from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, up
-from bistochastic.progress import told
+from bistochastic.progress import check_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -379,7 +379,7 @@ class Matrix(_core.Matrix, Shown):
         >>> sum(d.exact_weights) == 1 and bool((d.reconstruct() == m.to_dense()).all())
         True
         """
-        return _core.decompose(self, (mass, max_terms, restarts), told(progress))
+        return _core.decompose(self, (mass, max_terms, restarts), check_progress(progress))
 
     def permute(
         self,

@@ -14,7 +14,7 @@ Progress = Callable[[float], object] | None
 SMALL = 512
 
 
-def told(progress: object) -> Callable[[float], object]:
+def check_progress(progress: object) -> Callable[[float], object]:
     """Check what a caller passed as ``progress``; return it, or a function that does nothing."""
     if progress is None or callable(progress):
         return progress or (lambda _share: None)

@@ -36,7 +36,7 @@ from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, up
 from bistochastic.guarantees import guarantee, matrices_in
 from bistochastic.matrix import Matrix
-from bistochastic.progress import told
+from bistochastic.progress import check_progress
 from bistochastic.structure import axes, first_row, two_valued
 
 # Half of the distance from 1 to the next double.
@@ -121,7 +121,7 @@ class Shuffled(Shown):
         >>> f"{bs.shuffled(m, 1000).delta(0.05):.6f}"
         '0.002048'
         """
-        tell, wanted = told(progress), arguments.limit("epsilon", epsilon)
+        tell, wanted = check_progress(progress), arguments.limit("epsilon", epsilon)
         if wanted >= self.local_epsilon:
             return 0.0
         if not self._laws:
@@ -142,7 +142,7 @@ class Shuffled(Shown):
         >>> f"{bs.shuffled(bs.randomized_response(12, epsilon=1), 10_000).epsilon(1e-6):.5f}"
         '0.02135'
         """
-        tell, target = told(progress), _delta(delta, self.records)
+        tell, target = check_progress(progress), _delta(delta, self.records)
         if not self._laws or target == 0:
             return self.local_epsilon
         first = self._widest()

@@ -17,7 +17,7 @@ from bistochastic.families import BY_BETA, build
 from bistochastic.formatting import Shown, down, table, up
 from bistochastic.matrix import Matrix
 from bistochastic.measures.profile import Profile
-from bistochastic.progress import Progress, told
+from bistochastic.progress import Progress, check_progress
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +75,7 @@ def compare(
     if not arguments.things("compare", "be given matrices", matrices, Matrix):
         raise Refused("compare", "be given matrices", "none")
     profiles = []
-    tell = told(progress)
+    tell = check_progress(progress)
     for matrix in matrices:
         profiles.append(matrix.profile(cost=cost, prior=prior, full=full))
         tell(len(profiles) / len(matrices))
@@ -221,7 +221,7 @@ def tradeoff(
     rising = sorted(arguments.real("betas", must, x, lambda x: 0 <= x <= 1) for x in wanted)
     asked = list(product(makers.items(), rising))
     found = []
-    tell = told(progress)
+    tell = check_progress(progress)
     for (family, make), beta in asked:
         found.append(_point(family, make, many, beta, count))
         tell(len(found) / len(asked))

@@ -13,7 +13,7 @@ from bistochastic import linear, structure
 from bistochastic.arguments import Array, positive
 from bistochastic.errors import Refused
 from bistochastic.linear import operator
-from bistochastic.progress import interruptible, told
+from bistochastic.progress import check_progress, interruptible
 from bistochastic.structure import Kron, Stochastic, composition
 
 # Gaps in nats per record at which the search stops: one attribute, and joint tables too large to be
@@ -39,13 +39,13 @@ class Limits:
 
     gap: float | None = None
     seconds: float = math.inf
-    progress: Callable[[float], object] = field(default_factory=partial(told, None))
+    progress: Callable[[float], object] = field(default_factory=partial(check_progress, None))
     _start: float = field(default_factory=time.perf_counter)
 
     @classmethod
     def of(cls, method: str, progress: object, gap: object, seconds: object) -> Self:
         """Read a caller's ``progress``, ``gap`` and ``seconds``; the ``method`` has to search."""
-        heard = told(progress)
+        heard = check_progress(progress)
         for name, value in {"progress": progress, "gap": gap, "seconds": seconds}.items():
             if value is not None and method not in ("mle", "shrunk"):
                 raise Refused(name, "go with the method mle or shrunk", method)

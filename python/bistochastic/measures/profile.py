@@ -15,7 +15,7 @@ from bistochastic.errors import Refused
 from bistochastic.formatting import Shown, down, table, up
 from bistochastic.matrix import Matrix
 from bistochastic.measures import bits, costs, efficiency, priors, survey
-from bistochastic.progress import told
+from bistochastic.progress import check_progress
 
 Status = Literal["exact", "bound", "not computed"]
 
@@ -183,7 +183,7 @@ def profile_of(
     matrix: Matrix, cost: object, prior: object, progress: object, *, full: bool
 ) -> Profile:
     """See :meth:`bistochastic.Matrix.profile`."""
-    tell = told(progress)
+    tell = check_progress(progress)
     if cost is not None and matrix.padding:
         must = "be given for a matrix whose codes can all be true"
         raise Refused("cost", must, f"{matrix.padding} that are never true")
