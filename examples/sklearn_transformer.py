@@ -1,27 +1,30 @@
 """A transformer of scikit-learn that protects people by their ids, alike in all folds."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, TransformerMixin
 
-import bistochastic as bs
 import bistochastic_survey as sv
 
 
 class Protect(TransformerMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
-    """Replaces the columns of a plan; each person gets the same reported values in every fold."""
+    """Replaces the columns of a plan; the key, a ``KeySource``, and ids make all folds alike."""
 
-    def __init__(self, plan: sv.Plan, key: bs.KeySource, id_column: str) -> None:
+    def __init__(self, plan: sv.Plan, key: Any, id_column: str) -> None:
         self.plan, self.key, self.id_column = plan, key, id_column
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
-        """Learn nothing: categories are declared, never read from the data."""
+        """Learn names alone: categories are declared, never read from the data."""
+        self.names_ = [c for c in X.columns if c not in (self.id_column, *self.plan.drop)]
         return self
 
+    def get_feature_names_out(self, _given: Any = None) -> list[str]:
+        """List the columns that come out, for ``set_output``."""
+        return self.names_
+
     def transform(self, X: Any) -> Any:  # noqa: N803
-        """Protect a DataFrame; the column of ids is left out, and rows are numbered anew."""
-        X = X.reset_index(drop=True)  # noqa: N806
+        """Protect a DataFrame; the column of ids is left out, and rows keep their index."""
+        given = X.reset_index(drop=True)
         responder = self.plan.responder(key=self.key, after="first")
-        return responder.columns(X.drop(columns=[self.id_column]), ids=X[self.id_column])
+        drawn = responder.columns(given.drop(columns=self.id_column), ids=given[self.id_column])
+        return drawn.set_axis(X.index)

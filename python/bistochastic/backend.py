@@ -27,7 +27,7 @@ from bistochastic._core import Key
 from bistochastic.errors import Refused, RefusedType
 from bistochastic.families import Family, Parameters
 from bistochastic.formatting import about, prefix
-from bistochastic.keys import read_key
+from bistochastic.keys import KeySource, read_key
 from bistochastic.matrix import Matrix
 
 __all__ = [
@@ -267,7 +267,8 @@ def draw(
 
     ``plan`` names what the columns belong to, ``release`` one release of it. Noise depends on both
     names, except that an ``address`` by :class:`Ids` gives the same in every release. By
-    :class:`Blocks` it depends on all columns of the call, so give all of a table in one call.
+    :class:`Blocks` it depends on all columns of the call, so give all of a table in one call, each
+    under a name of its own.
 
     **Anyone with the key can undo the release.**
 
@@ -280,14 +281,15 @@ def draw(
     _text("plan", plan)
     _text("release", release)
     if not isinstance(key, Key):
-        raise RefusedType("key", "be a Key", type(key).__name__)
-    must = "hold a Column each"
-    columns = arguments.items("columns", must, columns)
+        hint = ", of which read() gives the key" * isinstance(key, KeySource)
+        raise RefusedType("key", "be a Key", f"{type(key).__name__}{hint}")
+    columns = arguments.things("columns", "hold a Column each", columns, Column)
     for column in columns:
-        if not isinstance(column, Column):
-            raise RefusedType("columns", must, type(column).__name__)
         if len(column) != len(columns[0]):
             raise Refused("columns", f"have {len(columns[0])} records each", len(column))
+    names = [name for column in columns for name in column.names]
+    if len(set(names)) < len(names):
+        raise Refused("columns", "have each name once: columns of one name share noise", "it again")
     if isinstance(address, Blocks):
         given = [(c.names, _narrow(c), c.missing, c.groups, c.matrices) for c in columns]
         if not given:

@@ -91,6 +91,20 @@ def test_groups_are_drawn_by_their_own_matrices() -> None:
         assert not np.array_equal(drawn[1::2], codes[1::2])
 
 
+def test_columns_of_one_name_are_refused() -> None:
+    column = backend.Column("a", [0, 1], bs.uniform(2))
+    key = bs.Key.generate()
+    for address in (backend.Rows(), backend.Ids([1, 2]), backend.Blocks()):
+        for columns in (
+            [column, column],
+            [column, backend.Column(["a", "b"], [0, 1], bs.uniform(2))],
+        ):
+            with pytest.raises(bs.errors.Refused, match="`columns` must have each name once"):
+                backend.draw(columns, key, plan="p", address=address)
+        with pytest.raises(TypeError, match=r"^`key` must be a Key; got NoneType$"):
+            backend.draw([column], None, plan="p", address=address)  # type: ignore[arg-type]
+
+
 def test_bad_input_is_refused_in_a_sentence() -> None:
     backend: Any = importlib.import_module("bistochastic.backend")
     column, ids = backend.Column("age", [1, 2], AGE), backend.Ids([1, 2])

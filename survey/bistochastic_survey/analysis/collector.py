@@ -255,7 +255,10 @@ class Collector(Shown):
         self._count(1, read, mark)
 
     def update(self, frame: object, *, mark: str | int | None = None) -> None:
-        """Count all records of a protected table, in any container that ``protect`` accepts."""
+        """Count all records of a protected table, in any container that ``protect`` accepts.
+
+        ``mark`` says how far you have read; without one the old mark stays.
+        """
         if isinstance(frame, Release):
             refuse_other_plan(self._plan, frame.plan)
         else:

@@ -225,7 +225,7 @@ def read_own(
 ) -> tuple[sv.Plan, sv.Certificate | None]:
     """Find the plan of a protected file, by its certificate or as typed, and the certificate."""
     from bistochastic_survey.files.formats import check_file
-    from bistochastic_survey.files.open import find_certificate
+    from bistochastic_survey.files.open import find_certificate, refuse_changed
     from bistochastic_survey.release.release import refuse_other_plan
 
     if typed is None:
@@ -235,6 +235,7 @@ def read_own(
         if certificate is None:
             must = "have its certificate next to it or in it, or --plan be given"
             raise Refused(name, must, "neither")
+        refuse_changed(file, certificate, name)
         return certificate.plan, certificate
     plan, certified = read_law(typed)
     if certificate is None:

@@ -18,7 +18,7 @@ _LONGEST = 60
 
 @main.command(short_help="Show a plan, a certificate or a matrix.")
 @argument("target", type=FILE)
-@option("--records", type=int, help="Number of records, for a plan with numeric columns.")
+@option("--records", type=int, help="Number of records, for a plan.")
 @option("--full", is_flag=True, help="Compute every measure of a matrix, however long that takes.")
 @json_option
 def inspect(target: Path, records: int | None, full: bool, as_json: bool) -> None:

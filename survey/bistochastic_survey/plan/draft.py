@@ -84,6 +84,9 @@ def draft(
     policy: Any = checks.one_of("missing", missing, MISSING)
     declared = {column.name: column for column in book}
     known = {column.name for column in listed}
+    for each in sorted(declared.keys() - known):
+        if near := meant(each, known - declared.keys()):
+            raise Refused("codebook", "name columns of the schema", f"`{shown(each)}`{near}")
     kept = () if keep == "*" else keep
     permuted = () if numeric == "*" else numeric
     if numeric == keep == "*":

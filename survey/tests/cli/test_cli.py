@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 import bistochastic as bs
-import bistochastic_survey as sv
 from bistochastic_survey import __main__, cli
 
 
@@ -121,19 +120,6 @@ def test_the_console_script_runs() -> None:
     assert script is not None
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert bs.__version__ in done.stdout
-
-
-def test_commands_leave_pandas_alone(tmp_path: Path) -> None:
-    # It takes longer to import than most commands run, and pyarrow would.
-    plan = sv.Plan([sv.Categorical("a", ["x", "y"], "uniform"), sv.Numeric("b", "uniform")])
-    (tmp_path / "plan.toml").write_text(plan.to_toml())
-    (tmp_path / "in.csv").write_text("a,b\nx,1\ny,2\n")
-    words = ["-m", "bistochastic_survey", "protect", "in.csv", "out.csv", "--plan", "plan.toml"]
-    done = subprocess.run([sys.executable, "-X", "importtime", *words], cwd=tmp_path,
-                          capture_output=True, text=True, check=True)  # fmt: skip
-    assert "pyarrow.lib" in done.stderr
-    assert "pandas.core" not in done.stderr
-    assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
 
 
 def refusal(*arguments: str) -> str:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import bistochastic as bs
 import bistochastic_survey as sv
+from bistochastic_survey import cli
 from bistochastic_survey.analysis.design import Design
 from bistochastic_survey.analysis.protected_table import shared_noise
 from bistochastic_survey.cli import main
@@ -331,3 +332,17 @@ def test_numbers_in_conditions_are_spelled_one_way(tmp_path: Path, typed: str) -
         assert done.exit_code == 1, done.output
         done = CliRunner().invoke(main, [*words, "--by", "i", "--where", f"{column}=1"])
         assert done.exit_code == 0, done.output
+
+
+def test_a_file_that_was_changed_is_not_estimated(tmp_path: Path) -> None:
+    plan = sv.Plan([sv.Categorical("sex", ["F", "M"], "randomized_response", epsilon=1)])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    (tmp_path / "in.csv").write_text("sex\n" + "F\nM\n" * 50)
+    out = tmp_path / "out.csv"
+    words = ["protect", str(tmp_path / "in.csv"), str(out), "--plan", str(tmp_path / "plan.toml")]
+    assert CliRunner().invoke(cli.main, words).exit_code == 0
+    assert CliRunner().invoke(cli.main, ["estimate", str(out), "--by", "sex"]).exit_code == 0
+    out.write_text(out.read_text() + "F\n")
+    done = CliRunner().invoke(cli.main, ["estimate", str(out), "--by", "sex"])
+    assert done.exit_code == 1
+    assert "must be a file of its certificate; got one that was changed" in done.stderr

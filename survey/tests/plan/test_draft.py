@@ -435,6 +435,14 @@ def test_the_order_of_values_that_occur_is_none() -> None:
             sv.Plan.for_frame(frame, beta=0.6, categories_from_data=True, ordinal=["health"])
 
 
+def test_a_codebook_with_a_slip_of_a_name_is_refused() -> None:
+    must = "`codebook` must name columns of the schema; got `Job`, did you mean job"
+    with pytest.raises(ValueError, match=must):
+        sv.Plan.for_frame({"job": str, "sex": ["F"]}, epsilon=1, codebook={"Job": ["a", "b"]})
+    # A codebook may declare more than a table has.
+    sv.Plan.for_frame({"sex": str}, epsilon=1, codebook={"sex": ["F"], "town": ["A"]})
+
+
 def test_a_column_in_ordinal_is_never_left_out() -> None:
     ordered = pd.Categorical(["bad", "good"] * 5, HEALTH, ordered=True)
     frame = pd.DataFrame({"health": ordered, "sex": pd.array([True, False] * 5)})
