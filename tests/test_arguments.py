@@ -246,6 +246,20 @@ def test_missing_values_are_refused_with_their_number(make: Callable[[], Any]) -
             M.randomize([0, 1, 2, 3], key=KEY, stream="a", ids=given)
 
 
+@pytest.mark.parametrize("masked", [np.ma.masked, np.ma.array(0.5, mask=True)])
+def test_a_masked_number_in_a_list_is_missing(masked: Any) -> None:
+    for call in (
+        lambda: bs.circulant([0.5, masked]),
+        lambda: bs.circulant((0.5, masked)),
+        lambda: bs.mix([bs.identity(2), bs.uniform(2)], weights=[0.5, masked]),
+        lambda: bs.masking.permutation_distance([1, 2], [0.5, masked]),
+    ):
+        with pytest.raises(ValueError, match="must hold no missing values; got 1, the first at po"):
+            call()
+    there: Any = [0.5, np.ma.array(0.5)]
+    assert bs.identity(2).apply(there).tolist() == [0.5, 0.5]
+
+
 def test_missing_values_of_a_table_are_refused_with_their_place() -> None:
     for frame in (
         pd.DataFrame([[1, 0], [None, 1]], dtype=object),

@@ -37,9 +37,14 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
     """
     if type(given) is np.ndarray:
         return given
-    if type(given) is list and _NUMBERS.issuperset(map(type, given)):
-        # The common case: nothing can be missing, and nothing has labels.
-        return np.array(given)
+    if type(given) in (list, tuple):
+        kinds = set(map(type, given))
+        if kinds <= _NUMBERS:
+            # The common case: nothing can be missing, and nothing has labels.
+            return np.array(given)
+        if kinds & {np.ma.MaskedArray, type(np.ma.masked)}:
+            # NumPy makes NaN of a masked number in a list, with a warning.
+            refuse(name, "missing values", np.array([np.ma.is_masked(each) for each in given]))
     if by_code:
         refuse_labels(name, given)
     if name == "codes" and hasattr(getattr(given, "dtype", None), "categories"):
@@ -47,11 +52,9 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
         raise TypeError(f"{must}; got a column of categories, whose own codes may be meant")
     try:
         found = np.asarray(given)
-        if isinstance(given, list | tuple):
-            return found
         if isinstance(given, np.ma.MaskedArray):
             missing = np.ma.getmaskarray(given)
-        elif found.dtype.kind != "O" or not found.ndim:
+        elif isinstance(given, list | tuple) or found.dtype.kind != "O" or not found.ndim:
             return found
         elif set(map(type, found.flat)) <= _NUMBERS | {bool}:
             # Objects that are all numbers are numbers.

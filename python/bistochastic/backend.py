@@ -221,13 +221,13 @@ class Column:
         self.names = [_text("names", each) for each in listed]
         given = [matrices] if isinstance(matrices, Matrix) else matrices
         self.matrices: list[Matrix] = arguments.things("matrices", _LAWS, given, Matrix)
-        laws = self.matrices
-        if len({law.size for law in laws}) != 1:
-            raise Refused("matrices", "all have one size", ", ".join(str(m.size) for m in laws))
+        sizes = [law.size for law in self.matrices]
+        if len(set(sizes)) != 1:
+            raise Refused("matrices", "all have one size", ", ".join(map(str, sizes)) or "none")
         self.missing: NDArray[np.bool_] | None = None
         self.groups: NDArray[np.uint32] | None = None
         with about(self.names):
-            self.codes, most = _vector("codes", codes, _CODES, "iub"), laws[0].size - 1
+            self.codes, most = _vector("codes", codes, _CODES, "iub"), sizes[0] - 1
             rows, dtype = len(self.codes), self.codes.dtype
             if most > (1 if dtype.kind == "b" else np.iinfo(dtype).max):
                 raise Refused("codes", f"have a dtype that holds {most}", dtype)
@@ -235,12 +235,12 @@ class Column:
                 self.missing = _vector("missing", missing, "be an array of booleans", "b", rows)
             if groups is not None:
                 found = _vector("groups", groups, "be an array of integers", "iu", rows)
-                if not ((found >= 0) & (found < len(laws))).all():
-                    must = f"hold integers from 0 to {len(laws) - 1}"
+                if not ((found >= 0) & (found < len(sizes))).all():
+                    must = f"hold integers from 0 to {len(sizes) - 1}"
                     raise Refused("groups", must, "one outside")
                 self.groups = found.astype(np.uint32)
-            elif len(laws) > 1:
-                raise Refused("groups", f"be given with {len(laws)} matrices", "none")
+            elif len(sizes) > 1:
+                raise Refused("groups", f"be given with {len(sizes)} matrices", "none")
 
     def __len__(self) -> int:
         return len(self.codes)

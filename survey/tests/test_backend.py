@@ -113,7 +113,7 @@ def test_bad_input_is_refused_in_a_sentence() -> None:
         lambda: backend.Column("age", [[1]], AGE),
         lambda: backend.Column(7, [1], AGE),
         lambda: backend.Column("age", [1], "uniform"),
-        lambda: backend.Column("age", [1], []),
+        lambda: backend.Column("age", [1], [np.ma.masked]),
         lambda: backend.Column("age", [1], [AGE, SEX], groups=[0]),
         lambda: backend.Column("age", [1], [AGE, AGE]),
         lambda: backend.Column("age", [1], [AGE, AGE], groups=[2]),
@@ -137,6 +137,8 @@ def test_bad_input_is_refused_in_a_sentence() -> None:
         lambda: backend.RowsPerId(1).add(np.zeros((2, 3), np.uint8)),
         lambda: backend.count([5], 5),
     ]
+    with pytest.raises(ValueError, match=r"`matrices` must all have one size; got none$"):
+        backend.Column("age", [1], [])
     for address in (ids, backend.Blocks(), backend.Rows()):
         bad = backend.Column("age", [1, 5], AGE)
         wrong.append(lambda a=address, b=bad: backend.draw([b], KEY, plan="p", address=a))

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, is_typeddict
 
 import pytest
 
@@ -85,6 +85,10 @@ REFUSED = {
     ),
     "backend.respond.names": (f"bs.backend.respond({{'a', 'b'}}, bs.uniform(2), 1, {KEY}, 'p', 7)"),
     "backend.derive.labels": f"bs.backend.derive({KEY}, 'numbers', 'p', {{'a', 'b'}}, 1)",
+    "theory.majorizes.p": "bs.theory.majorizes({1, 2}, [1, 2])",
+    "theory.majorizes.q": "bs.theory.majorizes([1, 2], {1, 2})",
+    "theory.t_transforms.p": "bs.theory.t_transforms({1, 2}, [1, 2])",
+    "theory.t_transforms.q": "bs.theory.t_transforms([1, 2], {1, 2})",
     "plot.heatmap.categories": "bs.plot.heatmap(bs.uniform(2), categories={'a', 'b'})",
     "Design.cluster": "sv.Design(cluster={'ash', 'birch'})",
     "Design.fpc": "sv.Design(cluster='id', fpc={'ash', 'birch'})",
@@ -175,7 +179,8 @@ LIKE = {
 OTHER = re.compile(
     r".*\.(frame|data|later|original|release|rows|record|obj|observation|reader|X|x|y|"
     r"values|order|codes|counts|weights|cost|prior|width|low|high|top|bottom|axes|parameters|"
-    r"groups|recode|missing|requirement|column_labels|value_labels|unit_pseudonym|scores|views|buffers)"
+    r"groups|recode|missing|requirement|column_labels|value_labels|unit_pseudonym|scores|views|buffers|"
+    r"progress|hashes)"
     r"|(Certificate|Estimate|Profile|backend\.read_key)\..*|masking\.([A-Z].*|\w+\.columns)|theory\.[A-Z].*"
 )
 SEEDS = ("1", "2", "3", "4")
@@ -229,7 +234,7 @@ def parameters() -> dict[str, str]:
     for prefix, module in (("", bs), ("", sv), *((f"{n}.", each) for n, each in inner.items())):
         for name in module.__all__:
             one = getattr(module, name)
-            if not callable(one):
+            if not callable(one) or is_typeddict(one):
                 continue
             look(f"{prefix}{name}", one)
             called = inspect.isclass(one) and prefix in ("", "backend.")

@@ -435,6 +435,7 @@ class Collector(Shown):
     @classmethod
     def from_json(cls, text: str, plan: Plan) -> Self:
         """Read what :meth:`to_json` wrote; another plan or a truncated string raises an error."""
+        checks.of_type("plan", "be a Plan", plan, Plan)
         here = Here(parsed(text))
         if (here["format"].text(), here["version"].value) != (FORMAT, VERSION):
             must = f"be of format {FORMAT}, version {VERSION}"
@@ -482,6 +483,7 @@ class Collector(Shown):
         >>> sv.Collector.from_file(file, plan).mark
         1
         """
+        checks.of_type("plan", "be a Plan", plan, Plan)
         file = Path(checks.path("path", path))
         try:
             text = file.read_text(encoding="utf-8")

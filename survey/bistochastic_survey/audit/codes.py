@@ -403,7 +403,7 @@ def predict(
 ) -> Array:
     """Compute the mean success of an attack over releases that could have been."""
     draws = [_draws(channel) for channel in channels]
-    times = 1 if max(len(number) for _, number in draws) >= _ENOUGH else REDRAWN
+    times = 1 if max((len(number) for _, number in draws), default=_ENOUGH) >= _ENOUGH else REDRAWN
     found = [
         attack([_redraw(c, *each, rng) for c, each in zip(channels, draws, strict=True)])
         for _ in range(times)

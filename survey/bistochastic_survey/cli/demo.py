@@ -40,7 +40,7 @@ def _demo(data: Path | None) -> None:
     book = [(column, category) for column, listed in TITANIC.items() for category in listed]
     rows: dict[Path, list[Sequence[str]]] = {
         data: [list(people), *zip(*people.values(), strict=True)],
-        data.with_name(f"{data.stem}.codebook.csv"): [("column", "category"), *book],
+        data.parent / f"{data.stem}.codebook.csv": [("column", "category"), *book],
     }
     for target, lines in rows.items():
         text = io.StringIO()

@@ -9,7 +9,7 @@ from typing import IO, Any
 import click
 
 from bistochastic.errors import Refused, RefusedType
-from bistochastic_survey.wording import visible_lines
+from bistochastic_survey.wording import shown, visible_lines
 
 # Commands in the order of work.
 _ORDER = (
@@ -134,8 +134,9 @@ class _Sentence(click.Group):
             # What reads the output has ended: click ends, too, without a word.
             raise
         except OSError as error:
-            must = "a file that is named must be one that the system takes"
-            raise click.ClickException(f"{must}; got {error.strerror}") from error
+            must = "be a file that the system takes"
+            told = Refused(shown(error.filename or "file"), must, error.strerror)
+            raise click.ClickException(str(told)) from error
         except (MemoryError, OverflowError) as error:
             raise click.ClickException("`size` must fit in memory; got a larger one") from error
 

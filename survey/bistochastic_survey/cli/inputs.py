@@ -22,6 +22,7 @@ from click import option
 import bistochastic_survey as sv
 from bistochastic import Key
 from bistochastic.errors import Refused
+from bistochastic_survey import checks
 from bistochastic_survey.cli.group import say, say_json, warn
 from bistochastic_survey.files import atomic
 from bistochastic_survey.files.atomic import in_file
@@ -34,7 +35,13 @@ if TYPE_CHECKING:
 _Command = Callable[..., None]
 _Option = Callable[[_Command], _Command]
 
-FILE = click.Path(path_type=Path)
+
+class _File(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(checks.path(param.name or "" if param else "", value), param, ctx)
+
+
+FILE = _File(path_type=Path)
 file_argument = click.argument("file", type=FILE)
 json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
 plan_option = option("--plan", type=FILE,
@@ -187,10 +194,9 @@ def text_of(path: Path, name: str) -> str:
     except UnicodeDecodeError as error:
         where = f"other bytes at byte {error.start} of {shown(path)}"
         raise Refused(name, "be UTF-8", where) from None
-    except FileNotFoundError:
-        raise Refused(name, "be a file to read", f"none at {shown(path)}") from None
     except OSError as error:
-        why = "a folder" if isinstance(error, IsADirectoryError) else error.strerror
+        known = {FileNotFoundError: "none", IsADirectoryError: "a folder"}
+        why = known.get(type(error), error.strerror)
         raise Refused(name, "be a file to read", f"{why} at {shown(path)}") from None
 
 
@@ -284,7 +290,7 @@ def read_key(file: Path | None) -> Key | None:
 def refuse_old(path: Path, name: str) -> None:
     """Raise an error if there is a file."""
     if path.exists() or path.is_symlink():
-        raise Refused(name, "be a new file", f"one that there is: {shown(path)}")
+        raise Refused(name, "be a new file", f"the existing `{shown(path)}`")
 
 
 def write_new(path: Path, name: str, text: str) -> None:

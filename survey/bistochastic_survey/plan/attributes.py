@@ -42,7 +42,7 @@ _CELLS = 2**53
 
 
 def named(name: str, given: object) -> str:
-    """Check the name of a column, a plan or a release."""
+    """Check the name of a column, a plan or a release, and return it as a plain string."""
     text: str = checks.of_type(name, "be a string", given, str)
     if not text:
         raise Refused(name, "not be empty", "''")
@@ -50,7 +50,7 @@ def named(name: str, given: object) -> str:
         text.encode()
     except UnicodeEncodeError:
         raise Refused(name, "be Unicode", "half of a surrogate pair") from None
-    return text
+    return str.__str__(text)
 
 
 def every(name: str, given: object) -> tuple[str, ...] | Literal["*"]:

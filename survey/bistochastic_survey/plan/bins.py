@@ -45,9 +45,9 @@ class Bins:
         found = [_break("breaks", x) for x in checks.items("breaks", must, breaks)]
         if len({isinstance(x, date) for x in found}) > 1:
             raise RefusedType("breaks", "be all numbers or all dates", "both")
-        given = () if isinstance(open, str) else open
-        ends = tuple(checks.items("open", "be ends", given, unordered=True))
-        if isinstance(open, str) or not set(ends) <= {"low", "high"} or len(set(ends)) < len(ends):
+        ends = checks.items("open", "be ends", open, unordered=True)
+        texts = {end for end in ends if isinstance(end, str)}
+        if isinstance(open, str) or len(texts) < len(ends) or not texts <= {"low", "high"}:
             raise Refused("open", 'hold "low", "high" or both', "none of these")
         if len(found) + len(ends) < 2 or not found:
             raise Refused("breaks", "make one class or more", "none")
@@ -56,7 +56,7 @@ class Bins:
                 raise Refused("breaks", "increase", f"one that does not at {i + 1}")
         if len(found) > _CLASSES:
             raise Refused("breaks", "make at most 2^20 classes", len(found))
-        return cls(tuple(found), tuple(end for end in ("low", "high") if end in ends))
+        return cls(tuple(found), tuple(end for end in ("low", "high") if end in texts))
 
     @property
     def dated(self) -> bool:

@@ -124,7 +124,7 @@ class Plan(PlanFields):
         grouping = None if units is None and not implied else tuple(
             dict.fromkeys([*names("units", () if units is None else units), *implied])
         )  # fmt: skip
-        required = definitions.requirement(requirement) if requirement else ()
+        required = () if requirement is None else definitions.requirement(requirement)
         own = {column for a in listed for column in a.columns}
         known = None if kept == "*" else {*own, *kept, *left_out, *open_ones, *(grouping or ())}
         labels = file_labels.of_columns({} if column_labels is None else column_labels, known)

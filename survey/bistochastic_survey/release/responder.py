@@ -116,6 +116,7 @@ class Responder(Shown):
         """
         listed = checks.items("records", "be a list of records", records)
         if not listed:
+            self._one_for_each(ids, 0)
             return []
         names = list(listed[0]) if hasattr(listed[0], "keys") else []
         columns = []
@@ -147,11 +148,13 @@ class Responder(Shown):
         return found
 
     def _drawn(self, table: Any, ids: object, argument: str) -> Any:
+        return self._run(table, self._one_for_each(ids, table.rows), self._secret(), argument)
+
+    def _one_for_each(self, ids: object, records: int) -> backend.Ids:
         held = self._ids("ids", ids)
-        if len(held) != table.rows:
-            must = f"have one id for each of {table.rows:,} records"
-            raise Refused("ids", must, f"{len(held):,}")
-        return self._run(table, held, self._secret(), argument)
+        if len(held) != records:
+            raise Refused("ids", f"have one id for each of {records:,} records", f"{len(held):,}")
+        return held
 
     def _run(self, table: Any, ids: backend.Ids, key: Key, argument: str) -> Any:
         run = Run(self.plan, table.names, Options(key, None, None, False), argument=argument)

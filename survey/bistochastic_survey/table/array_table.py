@@ -23,9 +23,9 @@ class Arrays(Table):
         for name, column in frame.items():
             if not isinstance(column, np.ndarray | list):
                 must = "hold NumPy arrays or lists"
-                raise RefusedType("frame", must, type(column).__name__, column=name)
+                raise RefusedType("frame", must, type(column).__name__, column=str(name))
             if isinstance(column, np.ndarray) and column.ndim != 1:
-                raise Refused("frame", "hold arrays of one axis", column.ndim, column=name)
+                raise Refused("frame", "hold arrays of one axis", column.ndim, column=str(name))
             lengths.add(len(column))
         if len(lengths) > 1:
             listed = ", ".join(str(n) for n in sorted(lengths))

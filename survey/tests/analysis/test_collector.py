@@ -132,6 +132,8 @@ def test_what_is_wrong_is_said_and_nothing_is_lost() -> None:
         collector.add({name: good[name] for name in good if name != "vote"})
     with pytest.raises(ValueError, match="column `sex`: must hold declared categories only"):
         collector.update(as_frame([good, {**good, "sex": "X"}]))
+    with pytest.raises(TypeError, match="column `1`: `frame` must hold NumPy arrays or lists; got"):
+        collector.update({1: 2})
     assert collector.to_json() == before
 
 
@@ -156,6 +158,10 @@ def test_another_plan_other_tables_and_broken_texts_raise() -> None:
     text = collector.to_json()
     with pytest.raises(ValueError, match="`text` must be a collector of plan"):
         Collector.from_json(text, other)
+    no_plan: Any = 1.5
+    for read in (Collector.from_json, Collector.from_file):
+        with pytest.raises(TypeError, match=r"^`plan` must be a Plan; got float"):
+            read(text, no_plan)
     with pytest.raises(ValueError, match="`other` must be a collector of plan"):
         collector.merge(other.collector(*TABLES))
     with pytest.raises(ValueError, match="`other` must have the tables"):

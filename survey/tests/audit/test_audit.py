@@ -194,6 +194,14 @@ def test_what_is_predicted_is_what_happens_on_average_over_all_releases() -> Non
     assert hits["sex"] == pytest.approx(2 / 3)
 
 
+def test_averages_alone_leave_nothing_to_predict_from_draws() -> None:
+    table = {"year": [1999, 2000] * 6, "income": [float(i) for i in range(12)]}
+    plan = plan_of(sv.Numeric("income", "k_anonymous", k=3, how="average"))
+    found = sv.audit(table, plan.protect(table), knows={"year": 1}, wants=[])
+    first = found.scenarios[0].first
+    assert first.predicted == first.observed
+
+
 def test_guesses_are_those_of_bayes() -> None:
     table = people(500)
     plan = plan_of(SEX, JOB)

@@ -92,6 +92,12 @@ def test_inspect_shows_all_measures_of_a_matrix(tmp_path: Path) -> None:
     [
         (["inspect", "missing.json"], "`target` must be a file to read; got none at"),
         (["inspect", "missing.csv"], "`target` must end in .toml or .json; got .csv"),
+        (["inspect", "a\0.csv"], "`target` must be the path of a file; got one with a character"),
+        (["demo", "--data", ""], "`data` must be a new file; got the existing `.`\n"),
+        (
+            ["estimate", "x" * 5000 + ".csv", "--plan", "p.toml"],
+            ".csv` must be a file that the system",
+        ),
         *[
             ([*words, "x" * 5000 + ".json", *more], "; got ")
             for words, more in (

@@ -139,7 +139,8 @@ class Runner:
             try:
                 other = self._call(case, it, *self._arguments(case.plain))
             except Exception as error:
-                if "must have a dtype that holds" in str(error):
+                typed = ("must have a dtype that holds", "`out` must be an array like the codes")
+                if any(words in str(error) for words in typed):
                     # The answer to an array has its dtype; that to another column need not.
                     return None
                 return f"law containers: taken in a container, as a list not: {error}"

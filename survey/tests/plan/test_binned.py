@@ -111,6 +111,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"breaks": [datetime(2024, 1, 1), datetime(2024, 2, 1)]}, "got datetime"),
     ({"breaks": None}, "must be a list of numbers or dates; got none"),
     ({"breaks": [0, 1], "open": ("left",)}, "`open` must hold"),
+    ({"breaks": [0, 1], "open": np.zeros((2, 2))}, "`open` must hold"),
+    ({"breaks": [0, 1], "open": "low"}, "`open` must hold"),
     ({"breaks": [0, 1], "open": ("low",), "output": "number"}, "which have no number"),
     ({"breaks": [0, 1], "open": ("low",), "output": "midpoint"}, "which have no number"),
     ({"breaks": [0, 1], "step": 1}, "`step` must be given with"),

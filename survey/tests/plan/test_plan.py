@@ -453,6 +453,11 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
         sv.Joint(("a", "b"), axes, matrix=law, impossible=[("M", "yes")])
 
 
+class _Mute(str):
+    def __str__(self) -> str:
+        raise ArithmeticError
+
+
 @pytest.mark.parametrize(
     ("make", "match"),
     [
@@ -482,6 +487,7 @@ def test_impossible_cells_leave_one_law_over_the_others() -> None:
             "at most 2\\^53 cells",
         ),
         (lambda: loose.Numeric("x"), "must be given by one of family and matrix; got none"),
+        (lambda: loose.Numeric(_Mute("x")), "column `x`: .* one of family and matrix; got none"),
         (lambda: loose.Numeric("x", "k_anonymous", beta=math.nan), "column `x`: .* to 1; got NaN"),
         (
             lambda: loose.Numeric("x", "k_anonymous", k=2, beta=0.5),

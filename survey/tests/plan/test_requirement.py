@@ -8,6 +8,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -144,6 +145,7 @@ def test_it_changes_no_noise() -> None:
         ({"least": 0.6}, ValueError, "`requirement` must map some of .* to numbers; got `least`"),
         ({"epsilon": math.inf}, ValueError, "`epsilon` must be a finite number; got inf"),
         ({"beta": math.nan}, ValueError, "`beta` must be a finite number; got nan"),
+        (pd.Series([3]), TypeError, "`requirement` must map some of .* to numbers; got Series"),
     ],
 )
 def test_a_wrong_requirement_is_one_sentence(wrong: Any, error: type, said: str) -> None:

@@ -70,6 +70,8 @@ def test_every_way_gives_what_protect_by_ids_gives(kind: str) -> None:
     assert responder.many(records(), ids=ids) == rows
     assert [responder.one(r, id=i) for r, i in zip(records(), ids, strict=True)] == rows
     assert responder.many([], ids=[]) == []
+    with pytest.raises(ValueError, match="`ids` must have one id for each of 0 records; got 2"):
+        responder.many([], ids=[1, 2])
 
 
 def test_columns_keep_their_library() -> None:
