@@ -167,7 +167,7 @@ def test_columns_of_categories_are_not_taken_for_codes(make: Callable[[list[str]
 
 def test_the_hint_at_the_codes_of_categories_names_no_value() -> None:
     numbers: Any = pd.Categorical([10, 20])
-    with pytest.raises(TypeError, match="got a column of categories, whose own codes may be meant"):
+    with pytest.raises(TypeError, match="got categories, whose own codes may be meant"):
         bs.uniform(30).randomize(numbers)
     assert len(bs.uniform(2).randomize(numbers.codes)) == 2
 

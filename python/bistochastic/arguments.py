@@ -48,8 +48,7 @@ def array(name: str, must: str, given: Any, *, by_code: bool = False) -> np.ndar
     if by_code:
         refuse_labels(name, given)
     if name == "codes" and hasattr(getattr(given, "dtype", None), "categories"):
-        must = "`codes` must be integers"
-        raise TypeError(f"{must}; got a column of categories, whose own codes may be meant")
+        raise RefusedType(name, "be integers", "categories, whose own codes may be meant")
     try:
         found = np.asarray(given)
         if isinstance(given, np.ma.MaskedArray):
