@@ -218,3 +218,14 @@ def test_official_instances_take_few_terms(kind: str) -> None:
             assert np.array_equal(found.reconstruct(), matrix.to_dense())
         if kind == "dense" and n in BIRKHOFF_PLUS:
             assert np.mean([found.terms for found in best]) <= BIRKHOFF_PLUS[n]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without named pipes")
+def test_an_archive_never_replaces_what_is_no_file(tmp_path: Path) -> None:
+    # As root, a rename would replace even a device.
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(bs.errors.Refused, match="`path` must be a file; got a folder"):
+            bs.uniform(3).decompose().to_npz(path)
+    assert (tmp_path / "pipe").is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bistochastic import _core
+from bistochastic.errors import Refused
 from bistochastic.formatting import Shown
 from bistochastic.matrix import Matrix
 from bistochastic.progress import Progress, check_progress
@@ -64,14 +65,15 @@ class Decomposition(_core.Decomposition, Shown):
             arrays["residual"] = residual.to_dense()
         # A link stays a link: what it leads to is replaced.
         target = Path(_core.as_path("path", path)).resolve()
+        if target.exists() and not target.is_file():
+            raise Refused("path", "be a file", "a folder or a device")
         part = target.with_name(f".{target.name}-{secrets.token_hex(8)}")
         try:
             with part.open("xb") as file:
                 np.savez_compressed(file, allow_pickle=False, **arrays)
             part.replace(target)
-        except BaseException:
+        finally:
             part.unlink(missing_ok=True)
-            raise
 
     def __iter__(self) -> Iterator[tuple[Fraction, NDArray[np.int64]]]:
         for j in range(self.terms):
@@ -100,6 +102,4 @@ def decompose_all(
 
 
 def _whole_numbers(numbers: list[int]) -> np.ndarray:
-    if max(numbers, default=0) < 2**64:
-        return np.array(numbers, dtype=np.uint64)
-    return np.array([str(number) for number in numbers])
+    return np.array(numbers, dtype=np.uint64 if max(numbers, default=0) < 2**64 else str)
