@@ -13,7 +13,7 @@ import contextlib
 import csv
 import re
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import IO
@@ -37,6 +37,7 @@ from bistochastic_survey.wording import shown
 _IN_NUMBERS = " +-.:"
 # Bytes of a block, about; no row is longer. The header may be.
 _BLOCK, _HEADER = 1 << 20, 1 << 26
+_Pieces = Generator[bytes, None, None]
 # The number of the first row of a block, how many it has, and their bytes.
 _Block = tuple[int, int, bytes]
 
@@ -63,7 +64,11 @@ class CsvSource(Source):
         self._path = file if isinstance(file, Path) else None
         self._size, self._place = file.stat().st_size if isinstance(file, Path) else 0, 0
         self._mark = secrets.token_hex(16)
-        line, self._rest = self._opened(file)
+        line, begun, pieces = self._opened(file)
+        self._rest = begun, pieces
+        if self._path is not None:
+            # It is opened again to be read.
+            pieces.close()
         self._names = distinct(self._header(line))
         # Names that no file chooses; behind them a byte order mark is a character.
         self._places = {name: str(i) for i, name in enumerate(self._names)}
@@ -86,8 +91,8 @@ class CsvSource(Source):
         types |= self._nothing
         self.schema = pa.schema({name: types.get(name, pa.string()) for name in self._names})
 
-    def _opened(self, file: Path | IO[bytes]) -> tuple[bytes, Iterator[bytes]]:
-        """Read the first line; return it, and what gives the rest of the file."""
+    def _opened(self, file: Path | IO[bytes]) -> tuple[bytes, bytes, _Pieces]:
+        """Read the first line; return it, bytes behind it, and what gives the rest of the file."""
         found, pieces = b"", self._pieces(file)
         for piece in pieces:
             found += piece
@@ -95,7 +100,7 @@ class CsvSource(Source):
                 break
         end = re.search(b"\r\n|\r|\n", found)
         start, stop = end.span() if end else (len(found), len(found))
-        return found[:start], chain([found[stop:]], pieces)
+        return found[:start], found[stop:], pieces
 
     def _header(self, line: bytes) -> list[str]:
         text = _text(line)
@@ -123,7 +128,7 @@ class CsvSource(Source):
             return first or [""], not others
         return None, False
 
-    def _pieces(self, file: Path | IO[bytes]) -> Iterator[bytes]:
+    def _pieces(self, file: Path | IO[bytes]) -> _Pieces:
         """Give the file in UTF-8, without a byte order mark."""
         decoder: codecs.IncrementalDecoder | None = None
         if not self._dialect.is_utf8:
@@ -138,23 +143,24 @@ class CsvSource(Source):
                 yield data if self._place else data.removeprefix(codecs.BOM_UTF8)
                 self._place += len(found)
 
-    def _blocks(self) -> Iterator[_Block]:
-        pieces = self._rest if self._path is None else self._opened(self._path)[1]
+    def _blocks(self) -> Generator[_Block, None, None]:
+        begun, pieces = self._rest if self._path is None else self._opened(self._path)[1:]
         rest, first = b"", 0
-        for piece in chain(pieces, [None]):
-            rest += piece or b""
-            # A line end may go on behind the last byte.
-            end = 1 + max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1))
-            if piece is None and rest:
-                rest += b"" if rest.endswith((b"\n", b"\r")) else b"\n"
-                end = len(rest)
-            if end:
-                rows = _lines(rest[:end], empty=len(self._names) == 1)
-                yield first, rows, rest[:end]
-                rest, first = rest[end:], first + rows
-            elif len(rest) > _BLOCK:
-                must = f"have rows of at most {_BLOCK >> 20} MiB"
-                raise self._wrong(must, f"a longer one in row {first}")
+        with contextlib.closing(pieces):
+            for piece in chain([begun], pieces, [None]):
+                rest += piece or b""
+                # A line end may go on behind the last byte.
+                end = 1 + max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1))
+                if piece is None and rest:
+                    rest += b"" if rest.endswith((b"\n", b"\r")) else b"\n"
+                    end = len(rest)
+                if end:
+                    rows = _lines(rest[:end], empty=len(self._names) == 1)
+                    yield first, rows, rest[:end]
+                    rest, first = rest[end:], first + rows
+                elif len(rest) > _BLOCK:
+                    must = f"have rows of at most {_BLOCK >> 20} MiB"
+                    raise self._wrong(must, f"a longer one in row {first}")
 
     def _rows(self, block: _Block, columns: list[str]) -> list[pa.RecordBatch]:
         first, rows, text = block
@@ -213,8 +219,9 @@ class CsvSource(Source):
         return self._wrong(f"be {said}", f"other bytes in {where}: {cure}")
 
     def _texts(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        parsed = abreast(lambda block: self._rows(block, columns), self._blocks())
-        with contextlib.closing(parsed):
+        blocks = self._blocks()
+        parsed = abreast(lambda block: self._rows(block, columns), blocks)
+        with contextlib.closing(blocks), contextlib.closing(parsed):
             yield from chain.from_iterable(parsed)
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
