@@ -32,7 +32,7 @@ pub struct Rows(pub u64);
 /// Work that may run out of memory.
 fn done<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     pool::checked()?;
-    stop::guarded(|| false, work).unwrap_or_else(|stopped| {
+    stop::guarded(None, work).unwrap_or_else(|stopped| {
         let must = "hold what was asked for";
         let got = match stopped {
             Stop::Memory(shortage) => format!("{shortage} for {}", shortage.bytes),

@@ -41,7 +41,7 @@ pub fn decompose(
         bare: 2 * size,
         size,
         threshold: counts.total,
-        fresh: memory::room(2 * size),
+        fresh: Vec::with_capacity(2 * size),
     };
     let mut ties = (careful && size <= TIES).then(|| Assignment::new(size));
     let mut rest = memory::zeros(size);
@@ -148,7 +148,7 @@ impl State {
     fn admit(&mut self) -> Option<(usize, usize)> {
         let (value, u, v) = self.queue.pop()?;
         self.threshold = value;
-        memory::push(&mut self.fresh, (u, v));
+        self.fresh.push((u, v));
         let (u, v) = (u as usize, v as usize);
         self.graph.insert(u, v);
         for line in [u, self.size + v] {

@@ -120,8 +120,8 @@ fn pairs(size: u64, pairs: Pairs) -> Terms {
     };
     let mut times: Vec<u64> = (0..distinct)
         .map(|i| moment(i, pairs.alphas.at(i)))
+        .chain([0])
         .gather();
-    memory::push(&mut times, 0);
     times.retain(|&time| time < total);
     times.sort_unstable();
     times.dedup();

@@ -85,7 +85,10 @@ impl Counts {
             starts[u + 1] += starts[u];
         }
         let (mut columns, mut values) = (memory::zeros(starts[size]), memory::zeros(starts[size]));
-        let (mut left, mut rows) = ((&mut columns[..], &mut values[..]), memory::room(size));
+        let (mut left, mut rows) = (
+            (&mut columns[..], &mut values[..]),
+            Vec::with_capacity(size),
+        );
         for ends in starts.windows(2) {
             let (columns, further) = left.0.split_at_mut(ends[1] - ends[0]);
             let (values, more) = left.1.split_at_mut(ends[1] - ends[0]);

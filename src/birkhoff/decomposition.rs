@@ -63,7 +63,7 @@ impl Decomposition {
                     parts.push(factor.leaves(rest % terms));
                     rest /= terms;
                 }
-                parts.into_iter().rev().flatten().gather()
+                parts.into_iter().rev().flatten().collect()
             }
         }
     }
@@ -71,7 +71,7 @@ impl Decomposition {
     /// The weight of term `j` as a product of fractions.
     pub(crate) fn factors_of_weight(&self, j: u128) -> Vec<(u128, u128)> {
         let leaves = self.leaves(j).into_iter();
-        leaves.map(|(form, j)| form.weights.ratio(j)).gather()
+        leaves.map(|(form, j)| form.weights.ratio(j)).collect()
     }
 
     /// The same to 30 digits.
@@ -112,7 +112,7 @@ impl Decomposition {
                 let bits = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
                 let weights: Vec<f64> = (0..chosen.len())
                     .map(|j| self.precise_weight(j as u128).hi)
-                    .gather();
+                    .collect();
                 let rest = 1.0 - weights.iter().sum::<f64>();
                 weights.iter().map(|&p| bits(p)).sum::<f64>() + bits(rest.max(0.0))
             }
@@ -266,7 +266,7 @@ pub fn of_kron(
                 .then(i.cmp(j))
         });
         let mut sum = Dd::ZERO;
-        let mut chosen = Vec::new();
+        let mut chosen = memory::room(order.len());
         for (weight, j) in order {
             let enough = (sum - Dd::from(options.mass)).hi >= 0.0;
             let many = options.max_terms.is_some_and(|n| chosen.len() as u64 >= n);
@@ -274,7 +274,7 @@ pub fn of_kron(
                 break;
             }
             sum = sum + weight;
-            memory::push(&mut chosen, j);
+            chosen.push(j);
         }
         if (chosen.len() as u128) < terms {
             whole.complete = false;

@@ -44,9 +44,9 @@ impl Queue {
             buckets: Vec::new(),
             filled: 0,
             last: most.into_iter().flatten().max().unwrap_or(0),
-            front: memory::room(2 * SORTED),
+            front: Vec::with_capacity(2 * SORTED),
             floor: 0,
-            spare: memory::room(64),
+            spare: Vec::with_capacity(64),
         };
         let lengths = pool::map(bands.len(), false, |i| {
             let mut lengths = [0; 64];

@@ -6,7 +6,7 @@ use crate::draw::uniform::{More, by_remainder};
 use crate::error::Error;
 use crate::law::Matrix;
 use crate::law::scaling::matching::Matching;
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::stop;
 
 /// Largest matrix from which a permutation is drawn entry by entry.
@@ -71,7 +71,7 @@ pub fn permutation(counts: &Counts, mut one_in: impl FnMut(u64) -> bool) -> Vec<
         halver.halve(&mut left, || one_in(2));
         left.drop_zeros();
     }
-    left.columns.iter().map(|&v| u32::from(v)).gather()
+    left.columns.iter().map(|&v| u32::from(v)).collect()
 }
 
 /// A permutation inside the support. Equal line sums always leave one (Birkhoff).

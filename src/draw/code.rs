@@ -1,7 +1,6 @@
 //! What a code is in 8, 16, 32 and 64 bits, a record's first word in 16, 32 and 64, and buffers for codes of each width.
 
 use crate::system::erase::Erased;
-use crate::system::memory;
 
 /// An unsigned integer of any width.
 pub trait Unsigned: Copy + Default + Ord + Send + Sync + std::fmt::Debug + 'static {
@@ -321,7 +320,7 @@ impl Spare {
     pub fn take<C: Code>(&mut self) -> Erased<C> {
         let records = self.records;
         let taken = C::spare(self).pop();
-        taken.unwrap_or_else(|| memory::filled(C::default(), records).into())
+        taken.unwrap_or_else(|| vec![C::default(); records].into())
     }
 
     /// Give a buffer back.

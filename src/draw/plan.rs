@@ -9,8 +9,8 @@ use super::key::Key;
 use super::randomize::block::words;
 use super::randomize::{Id, Ids};
 use super::string_ids::{Part, Prefixed, Spelled};
+use crate::system::pool;
 use crate::system::stop::Paced;
-use crate::system::{memory, pool};
 
 /// The key of the order of a numeric column: another for other values.
 ///
@@ -27,7 +27,7 @@ pub fn column_key(
     let mut hasher = blake3::Hasher::new_keyed(&secret);
     hasher.update(&(kind.len() as u64).to_le_bytes());
     hasher.update(kind.as_bytes());
-    let mut buffer = Zeroizing::new(memory::zeros::<u8>(1 << 16));
+    let mut buffer = Zeroizing::new(vec![0u8; 1 << 16]);
     let values = values.iter().map(|value| value.to_le_bytes());
     words(values, &mut hasher, &mut buffer);
     let digest = Key::of(finish(&mut hasher));

@@ -8,7 +8,7 @@ use crate::number::dd::{Dd, RELATIVE_ERROR};
 use crate::number::entropy;
 use crate::number::lattice::nearest;
 use crate::number::logarithms::{self, LogSum};
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::pool;
 
 /// Refuse codes that are never true: what is randomized again, or mixed, can be any code.
@@ -86,7 +86,7 @@ impl Matrix {
         match self.law() {
             // Extremes of a column are products of the factors' extremes, so the logarithms add.
             Law::Kron(_) => {
-                let epsilons: Vec<f64> = self.wide().map(Matrix::epsilon).gather();
+                let epsilons: Vec<f64> = self.wide().map(Matrix::epsilon).collect();
                 if epsilons.contains(&f64::INFINITY) {
                     return f64::INFINITY;
                 }

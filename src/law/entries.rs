@@ -286,7 +286,7 @@ impl Matrix {
         let chosen = weights.iter().zip(&**parts).filter(|(w, _)| **w > 0);
         chosen
             .map(|(&w, part)| (C::share(w as u64, *sum, total, part), part))
-            .gather()
+            .collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::law::{Alphas, Law, Matrix};
 use crate::number::lattice::gcd;
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 
 /// Size up to which the support of a composite is looked at.
 const SIZE: u64 = 4096;
@@ -46,7 +46,7 @@ impl Law {
             }
             Law::Dense { counts, size, .. } => connects(*size, |u| {
                 let row = &counts[u * size..][..*size];
-                (0..*size).filter(|&v| row[v] > 0).gather()
+                (0..*size).filter(|&v| row[v] > 0).collect()
             }),
             Law::TTransform { stay, sum, .. } => size == 2 && *stay > 0 && stay < sum,
             Law::Kron(_) | Law::Mix { .. } | Law::Product(_) => false,
@@ -83,7 +83,7 @@ impl Matrix {
                     return other.is_ergodic();
                 }
                 small.then(|| {
-                    let second: Vec<_> = (0..size).map(|w| pair[1].support(w)).gather();
+                    let second: Vec<_> = (0..size).map(|w| pair[1].support(w)).collect();
                     connects(size, |u| {
                         union(size, pair[0].support(u).into_iter().map(|w| &second[w]))
                     })
@@ -97,7 +97,7 @@ impl Matrix {
     fn support(&self, u: usize) -> Vec<usize> {
         let mut row = memory::zeros::<f64>(self.size() as usize);
         self.fill_row(u as u64, &mut row);
-        (0..row.len()).filter(|&v| row[v] > 0.0).gather()
+        (0..row.len()).filter(|&v| row[v] > 0.0).collect()
     }
 }
 
@@ -105,7 +105,7 @@ impl Matrix {
 fn union(size: usize, lists: impl Iterator<Item = impl AsRef<[usize]>>) -> Vec<usize> {
     let mut seen = memory::filled(false, size);
     lists.for_each(|list| list.as_ref().iter().for_each(|&v| seen[v] = true));
-    (0..size).filter(|&v| seen[v]).gather()
+    (0..size).filter(|&v| seen[v]).collect()
 }
 
 /// Irreducible and aperiodic, from the support alone: `reaches(u)` lists where `u` leads. A matrix
@@ -114,7 +114,8 @@ fn union(size: usize, lists: impl Iterator<Item = impl AsRef<[usize]>>) -> Vec<u
 fn connects(size: usize, reaches: impl Fn(usize) -> Vec<usize>) -> bool {
     let mut level = memory::filled(usize::MAX, size);
     level[0] = 0;
-    let mut queue = vec![0];
+    let mut queue = memory::room(size);
+    queue.push(0);
     let mut head = 0;
     let mut period = 0u128;
     while let Some(&u) = queue.get(head) {
@@ -122,7 +123,7 @@ fn connects(size: usize, reaches: impl Fn(usize) -> Vec<usize>) -> bool {
         for v in reaches(u) {
             if level[v] == usize::MAX {
                 level[v] = level[u] + 1;
-                memory::push(&mut queue, v);
+                queue.push(v);
             }
             let around = (level[u] + 1).abs_diff(level[v]);
             period = gcd(period, around as u128);

@@ -66,7 +66,7 @@ impl<'a> Kernel<'a> {
         let r = self.r();
         let at = |j: usize| i128::from(self.counts[j]);
         // The envelope's corners, by the usual turn test.
-        let mut corners: Vec<usize> = Vec::new();
+        let mut corners: Vec<usize> = memory::room(r + 1);
         for j in (0..=r).paced() {
             while let [.., a, b] = corners[..] {
                 let rise = (at(b) - at(a)).checked_mul((j - a) as i128)?;
@@ -76,7 +76,7 @@ impl<'a> Kernel<'a> {
                 }
                 corners.pop();
             }
-            memory::push(&mut corners, j);
+            corners.push(j);
         }
         let mut below = memory::room(r + 1);
         for pair in corners.windows(2) {
@@ -362,7 +362,7 @@ impl<'a> Kernel<'a> {
             peaks: (peaks, total),
             peaks_exact,
             least_diagonal: ((0..r).map(diagonal).min().unwrap_or(0), total),
-            deniability: gammas.iter().map(|&gamma| deniable(gamma)).gather(),
+            deniability: gammas.iter().map(|&gamma| deniable(gamma)).collect(),
             witness,
         }
     }

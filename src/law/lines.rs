@@ -121,7 +121,7 @@ fn entropy_of(lines: &[Line<'_>], size: u64, least: usize) -> Entropy {
         Entry::Occupied(place) => terms[*place.get()].0 += weight,
         Entry::Vacant(place) => {
             place.insert(terms.len());
-            memory::push(&mut terms, (weight, base));
+            terms.push((weight, base));
         }
     };
     for line in lines.iter().filter(|line| line.total > 1) {
@@ -132,7 +132,7 @@ fn entropy_of(lines: &[Line<'_>], size: u64, least: usize) -> Entropy {
         }
     }
     while terms.len() < least {
-        memory::push(&mut terms, (0, 1));
+        terms.push((0, 1));
     }
     Entropy::Exact(LogSum {
         terms,
@@ -429,5 +429,5 @@ fn column_extremes(counts: &[i64], size: usize) -> Vec<(u64, u64)> {
             *a = (a.0.min(b.0), a.1.max(b.1));
         }
     }
-    memory::copied(first)
+    first.to_vec()
 }

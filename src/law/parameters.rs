@@ -100,7 +100,7 @@ impl Arguments {
             .iter()
             .filter(|(_, v)| matches!(v, Value::Whole(_) | Value::Ratio(..) | Value::Real(_)))
             .cloned()
-            .gather();
+            .collect();
         Arguments {
             family,
             given,
@@ -302,7 +302,11 @@ impl Arguments {
 
     /// Check that exactly one of `names` was given.
     pub fn exactly_one(&self, names: &[&str]) -> Result<()> {
-        let given: Vec<&str> = names.iter().copied().filter(|name| self.has(name)).gather();
+        let given: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| self.has(name))
+            .collect();
         if given.len() == 1 {
             return Ok(());
         }

@@ -128,7 +128,7 @@ impl Law {
             peaks: peaks.fraction(),
             peaks_exact: true,
             least_diagonal: least,
-            deniability: deniable.into_iter().map(|k| (k, true)).gather(),
+            deniability: deniable.into_iter().map(|k| (k, true)).collect(),
             witness: if size > 1 { self.witness() } else { None },
         })
     }
@@ -281,7 +281,8 @@ impl Table {
 
     /// `row(u, out)` for every row. Whether all of them said yes.
     fn fill(counts: &mut [u64], size: usize, row: impl Fn(u64, &mut [u64]) -> bool + Sync) -> bool {
-        let mut rows: Vec<(&mut [u64], bool)> = counts.chunks_mut(size).map(|r| (r, true)).gather();
+        let mut rows: Vec<(&mut [u64], bool)> =
+            counts.chunks_mut(size).map(|r| (r, true)).collect();
         pool::for_each_chunk(&mut rows, 1, size < 64, |u, out| {
             stop::point();
             for (out, done) in out {
@@ -409,7 +410,7 @@ fn by_table(matrix: &Matrix, gammas: &[f64]) -> Survey {
             low: (0, 0),
             neighbours: memory::zeros(gammas.len()),
         })
-        .gather();
+        .collect();
     // Doubles that are alike may stand for probabilities that are not, so without exact counts only
     // those that are alike with something to spare are.
     let spare = |gamma: f64| {
@@ -419,7 +420,7 @@ fn by_table(matrix: &Matrix, gammas: &[f64]) -> Survey {
             gamma * (1.0 - 1e-15)
         }
     };
-    let safe: Vec<f64> = gammas.iter().map(|&gamma| spare(gamma)).gather();
+    let safe: Vec<f64> = gammas.iter().map(|&gamma| spare(gamma)).collect();
     pool::for_each_chunk(&mut looked, 1, n < 64, |_, column| column[0].look(&safe));
     let widest = (0u64..)
         .zip(&looked)
@@ -442,7 +443,7 @@ fn by_table(matrix: &Matrix, gammas: &[f64]) -> Survey {
         ),
         deniability: (0..gammas.len())
             .map(|g| (fewest(g), rows.exact || gammas[g] == f64::INFINITY))
-            .gather(),
+            .collect(),
         witness: widest
             .filter(|(_, c)| c.high.1 > c.low.1)
             .map(|(v, c)| (c.high.0, c.low.0, v)),

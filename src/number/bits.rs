@@ -4,7 +4,6 @@
 use crate::number::dd::{self, Dd};
 use crate::number::entropy;
 use crate::number::logarithms::LogSum;
-use crate::system::memory::{self, Gather};
 
 /// A number of bits known up to `error`.
 #[derive(Debug, Clone, Copy)]
@@ -86,13 +85,13 @@ pub fn of_counts(
     get: impl Fn(usize) -> u64 + Sync + Send,
 ) -> Entropy {
     if len <= CLOSED_FORM {
-        let mut counts: Vec<u64> = (0..len).map(get).filter(|&c| c > 0).gather();
+        let mut counts: Vec<u64> = (0..len).map(get).filter(|&c| c > 0).collect();
         counts.sort_unstable();
         let mut terms = vec![(0, u128::from(total))];
         for equal in counts.chunk_by(|a, b| a == b) {
             let weight = equal.len() as i128 * i128::from(times) * i128::from(equal[0]);
             terms[0].0 += weight;
-            memory::push(&mut terms, (-weight, u128::from(equal[0])));
+            terms.push((-weight, u128::from(equal[0])));
         }
         return Entropy::Exact(LogSum {
             terms,

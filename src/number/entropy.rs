@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::number::bits::max_bits;
 use crate::number::dd::Dd;
 use crate::number::lattice::TOLERANCE;
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::pool;
 #[cfg(target_arch = "x86_64")]
 use crate::system::processor::{Level, level};
@@ -178,7 +178,7 @@ pub fn scan_matrix(matrix: &[f64], size: usize) -> (Vec<Scan>, Vec<f64>) {
         .zip(columns.chunks_mut(size))
         .zip(rows.chunks_mut(height))
         .map(|((m, c), r)| (m, c, r))
-        .gather();
+        .collect();
     pool::for_each_chunk(&mut work, 1, matrix.len() < 1 << 16, |_, part| {
         for (band, columns, rows) in part {
             for (row, out) in band.chunks(size).zip(rows.iter_mut()) {

@@ -40,7 +40,7 @@ pub fn classes(codes: &[u32], values: usize, l: usize, words: &mut impl More) ->
     let full = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let full = full.map(|(code, &count)| (count, std::cmp::Reverse(code)));
     let mut largest = BinaryHeap::from(full.gather());
-    let mut taken = memory::room(l);
+    let mut taken = Vec::with_capacity(l);
     let mut made = 0;
     while largest.len() >= l {
         for _ in (0..l).paced() {
@@ -59,11 +59,11 @@ pub fn classes(codes: &[u32], values: usize, l: usize, words: &mut impl More) ->
     for (count, code) in largest.into_sorted_vec() {
         let own = &records[starts[code.0] as usize..][..counts[code.0] as usize];
         for &record in &left[starts[code.0] as usize..][..count as usize] {
-            let mut with = own
+            let mut with: Vec<u32> = own
                 .iter()
                 .map(|&record| classes[record as usize])
                 .filter(|&class| class != u32::MAX)
-                .gather();
+                .collect();
             with.sort_unstable();
             with.dedup();
             // The one at this place among the classes without it, of which there is one: see above.

@@ -71,7 +71,7 @@ impl Place {
     pub fn new(levels: &[usize]) -> Self {
         Place {
             point: memory::filled(f64::NAN, levels.len()),
-            tables: levels.iter().map(|&n| memory::filled(1.0, n)).gather(),
+            tables: levels.iter().map(|&n| memory::filled(1.0, n)).collect(),
         }
     }
 
@@ -180,7 +180,7 @@ impl Cloud {
         first: usize,
         end: usize,
     ) -> Vec<Found> {
-        let mut best = BinaryHeap::from(memory::room(wanted));
+        let mut best = BinaryHeap::from(Vec::with_capacity(wanted));
         let mut limit = NOWHERE;
         let size = self.width * BLOCK;
         let cells = self.cells[first * size..end * size].chunks_exact(size);
@@ -232,6 +232,6 @@ impl Cloud {
     /// The `wanted` records nearest to a place, one at least, in no order.
     pub fn nearest(&self, place: &Place, wanted: usize) -> Vec<u32> {
         let found = self.search(place, 1.0, wanted);
-        found.iter().map(|near| near.record).gather()
+        found.iter().map(|near| near.record).collect()
     }
 }

@@ -25,7 +25,7 @@ pub fn levels(kinds: &[Kind]) -> Vec<usize> {
             Kind::Nominal(levels) => *levels,
             _ => 0,
         })
-        .gather()
+        .collect()
 }
 
 /// 2 to a power from -1022 to 1023.
@@ -87,8 +87,8 @@ pub fn means(rows: &[f64], columns: usize, classes: &[u32], sizes: &[u32]) -> Ve
     }
     // Sums of numbers this large would be infinite; in such a column the lowest bits do not matter.
     let large = |&most: &f64| if most > power(900) { 64 } else { 0 };
-    let down: Vec<f64> = most.iter().map(|most| power(-large(most))).gather();
-    let up: Vec<f64> = most.iter().map(|most| power(large(most))).gather();
+    let down: Vec<f64> = most.iter().map(|most| power(-large(most))).collect();
+    let up: Vec<f64> = most.iter().map(|most| power(large(most))).collect();
     let mut sums = memory::filled(Dd::ZERO, sizes.len() * columns);
     for (row, &class) in rows.chunks_exact(columns).zip(classes).paced() {
         let sums = &mut sums[class as usize * columns..][..columns];
@@ -114,7 +114,7 @@ pub fn information_loss(scaled: &[f64], kinds: &[Kind], classes: &[u32], sizes: 
     let centre = means(scaled, d, &memory::zeros(n), &[n as u32]);
     let (mut within, mut whole) = (Dd::ZERO, Dd::ZERO);
     let numbers = (0..d).filter(|&j| !matches!(kinds[j], Kind::Nominal(_)));
-    let numbers: Vec<usize> = numbers.gather();
+    let numbers: Vec<usize> = numbers.collect();
     for (row, &class) in scaled.chunks_exact(d).zip(classes).paced() {
         for &j in &numbers {
             let own = row[j] - centres[class as usize * d + j];

@@ -14,7 +14,7 @@
 
 use super::cloud::{Cloud, Place};
 use crate::number::dd::Dd;
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::stop::Paced;
 
 /// The mean of the records that are left: sums as double-doubles, so that what is taken away leaves nothing.
@@ -29,7 +29,7 @@ impl Mean {
     fn new(rows: &[f64], levels: &[usize]) -> Self {
         let mut mean = Mean {
             sums: memory::filled(Dd::ZERO, levels.len()),
-            counts: levels.iter().map(|&n| memory::zeros(n)).gather(),
+            counts: levels.iter().map(|&n| memory::zeros(n)).collect(),
             left: 0,
             place: Place::new(levels),
         };

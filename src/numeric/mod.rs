@@ -218,10 +218,10 @@ fn one_by_one<T: Item>(
     while let Some(next) = left.pop() {
         match next.law() {
             Law::Product(pair) => {
-                memory::push(&mut left, &pair[1]);
-                memory::push(&mut left, &pair[0]);
+                left.push(&pair[1]);
+                left.push(&pair[0]);
             }
-            _ => memory::push(&mut factors, next),
+            _ => factors.push(next),
         }
     }
     let mut between = memory::copied(x);

@@ -108,7 +108,7 @@ fn starts(sums: &Sums, n: usize, k: usize) -> Vec<usize> {
 fn divide(start: usize, end: usize, k: usize, cuts: &mut Vec<usize>) {
     let parts = ((end - start) / k).max(1);
     for part in 0..parts {
-        memory::push(cuts, start + (end - start) * part / parts);
+        cuts.push(start + (end - start) * part / parts);
     }
 }
 

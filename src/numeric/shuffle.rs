@@ -13,7 +13,6 @@ use super::Item;
 use super::decisions::{Buffer, Draw, Source, kind};
 use super::scatter;
 use crate::law::Run;
-use crate::system::memory::{self, Gather};
 use crate::system::pool;
 use crate::system::stop::Paced;
 
@@ -94,7 +93,7 @@ fn pieces(runs: &[Run]) -> (Vec<Piece>, Vec<Piece>) {
                 class_size: n,
                 end: end.min(start + step),
             };
-            memory::push(list, piece);
+            list.push(piece);
         }
     }
     (small, large)
@@ -109,7 +108,7 @@ fn stretches(pieces: &[Piece]) -> Vec<&[Piece]> {
         let full = pieces[i].end - pieces[from].start >= STRETCH;
         // A large class may lie between.
         if full || next.is_none_or(|next| next.start != pieces[i].end) {
-            memory::push(&mut out, &pieces[from..=i]);
+            out.push(&pieces[from..=i]);
             from = i + 1;
         }
     }
@@ -175,7 +174,7 @@ pub(super) fn share<T: Send, S: Send>(
         ..0x8000 => 1,
         _ => pool::threads().clamp(1, many.max(1)),
     };
-    let mut states = (0..threads).map(|_| state()).gather();
+    let mut states = (0..threads).map(|_| state()).collect::<Vec<_>>();
     pool::share_out(parts, &mut states, f);
 }
 

@@ -15,7 +15,6 @@ use crate::law;
 use crate::law::Run;
 use crate::numeric::bits;
 use crate::numeric::{self, Item, Streams, shared, shuffle};
-use crate::system::memory::Gather;
 
 /// Run `work` with the words of all parts of a matrix, without the GIL.
 fn with_streams<T: Send>(
@@ -156,7 +155,7 @@ pub fn shuffle_ties<'py>(
                 class_size: length as u64,
                 classes: 1,
             })
-            .gather();
+            .collect();
         out.copy_from_slice(x);
         let words = secret.keystream_at(Purpose::Ties, &[], digest);
         shuffle::some(&words, &runs, out);

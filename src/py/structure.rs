@@ -15,7 +15,7 @@ use crate::law::survey::RowBits;
 use crate::law::{Alphas, Law};
 use crate::number::lattice::nearest;
 use crate::number::{entropy, metric};
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 
 /// One thing that a matrix is made of; None if it is made of something else.
 ///
@@ -43,7 +43,7 @@ pub fn structure_of<'py>(
                 Law::Kron(_) => ("kron", Vec::new()),
                 Law::Mix { weights, sum, .. } => {
                     let shares = weights.iter().map(|&w| nearest(w as u128, (*sum).into()));
-                    ("mix", guarded(|| shares.gather())?)
+                    ("mix", shares.collect())
                 }
                 _ => ("product", Vec::new()),
             };
@@ -54,8 +54,8 @@ pub fn structure_of<'py>(
         ("classes", _) => {
             let found = guarded(|| {
                 law.classes().map(|runs| {
-                    let sizes: Vec<i64> = runs.iter().map(|run| run.class_size as i64).gather();
-                    let many: Vec<i64> = runs.iter().map(|run| run.classes as i64).gather();
+                    let sizes: Vec<i64> = runs.iter().map(|run| run.class_size as i64).collect();
+                    let many: Vec<i64> = runs.iter().map(|run| run.classes as i64).collect();
                     (sizes, many)
                 })
             })?;

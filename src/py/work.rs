@@ -66,7 +66,7 @@ impl From<Stop> for PyErr {
 
 /// Run `work` with the GIL.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    Ok(stop::guarded(asked, work)?)
+    Ok(stop::guarded(Some(asked), work)?)
 }
 
 /// Run `work` on `numbers` numbers, without the GIL if that is worth while.
@@ -79,7 +79,7 @@ pub fn detached<T: Send>(
         guarded(work)
     } else {
         pool::checked()?;
-        Ok(py.detach(|| stop::guarded(asked, work))?)
+        Ok(py.detach(|| stop::guarded(Some(asked), work))?)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Where memory is asked for. Whatever grows with what a caller gave is allocated here.
+//! Where memory is asked for: arrays of as many numbers as there are categories, records or terms, or as the square of
+//! them. Whatever is short is a plain `Vec`.
 //!
 //! A failed allocation ends a Rust program at once, and with it the caller's whole session. Here it stops
 //! the work instead ([`Stop::Memory`]), with a sentence that has the bytes. Most systems promise more than
@@ -191,7 +192,7 @@ fn grow<T>(vector: &mut Vec<T>) {
     reserve(vector, vector.len().max(16));
 }
 
-/// Iterators that are collected into memory that was asked for.
+/// Iterators of as many items as an array has, collected into memory that was asked for.
 pub trait Gather: Iterator + Sized {
     /// All items.
     fn gather(self) -> Vec<Self::Item> {
@@ -241,10 +242,10 @@ mod tests {
     #[test]
     fn what_cannot_be_had_stops_the_work() {
         for stop in [
-            guarded(|| false, || drop(zeros::<u64>(1 << 50))),
-            guarded(|| false, || drop(zeros::<u64>(usize::MAX))),
-            guarded(|| false, || drop(filled(1u8, usize::MAX / 2))),
-            guarded(|| false, || drop(collected((0u64..1 << 50).map(|_| 0u64)))),
+            guarded(None, || drop(zeros::<u64>(1 << 50))),
+            guarded(None, || drop(zeros::<u64>(usize::MAX))),
+            guarded(None, || drop(filled(1u8, usize::MAX / 2))),
+            guarded(None, || drop(collected((0u64..1 << 50).map(|_| 0u64)))),
         ] {
             let Err(Stop::Memory(shortage)) = stop else {
                 panic!("{stop:?}");

@@ -7,7 +7,6 @@
 //! Every task is a [`point`](stop::point) where work may stop. The caller's thread works as well, and asks at its
 //! points whether it should.
 
-use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -108,7 +107,7 @@ fn for_each_chunk_any<T: Send>(
     });
 }
 
-/// `f(state, part)` for every part, on as many threads as there are states, the caller's among them. A
+/// `f(state, part)` for every part, on at most as many threads as there are states, the caller's among them. A
 /// state is one thread's own, so that nothing has to be allocated on the way.
 pub fn share_out<T: Send, S: Send>(
     parts: impl Iterator<Item = T> + Send,
@@ -132,34 +131,19 @@ pub fn share_out<T: Send, S: Send>(
     });
 }
 
-/// `work` on `threads` threads at once, the caller's among them. It is the same code whatever the work is, so that the
-/// many kinds of columns and addresses do not each compile it.
+/// `work` on up to `threads` threads at once, the caller's among them. It is the same code whatever the work is, so that
+/// the many kinds of columns and addresses do not each compile it.
 fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
-    let others = threads.saturating_sub(1);
-    if others == 0 {
+    let Some(pool) = current().filter(|_| threads > 1) else {
         return work();
-    }
+    };
     let handed = &stop::handed();
-    match current().filter(|pool| others <= pool.current_num_threads()) {
-        Some(pool) => pool.in_place_scope(|scope| {
-            for _ in 0..others {
-                scope.spawn(move |_| handed.with(work));
-            }
-            work();
-        }),
-        // More threads than the pool has, by request. One that cannot start is done without.
-        None => std::thread::scope(|scope| {
-            let start = || std::thread::Builder::new().spawn_scoped(scope, || handed.with(work));
-            let helpers: Vec<_> = (0..others).map(|_| start().ok()).collect();
-            work();
-            for helper in helpers.into_iter().flatten() {
-                // What a thread unwound with goes on here, as it does from the pool.
-                helper
-                    .join()
-                    .unwrap_or_else(|payload| resume_unwind(payload));
-            }
-        }),
-    }
+    pool.in_place_scope(|scope| {
+        for _ in 1..threads.min(pool.current_num_threads() + 1) {
+            scope.spawn(move |_| handed.with(work));
+        }
+        work();
+    });
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ struct Caller {
 /// What a thread is doing.
 struct Current {
     wish: Wish,
-    /// On the thread of who waits.
+    /// On the thread of who waits and can be asked.
     caller: Option<Caller>,
 }
 
@@ -97,19 +97,22 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Stop> {
 }
 
 /// Do `work` on this thread, unless it stops. `asked` tells whether the caller wants to; it is asked on
-/// this thread a few times a second.
+/// this thread a few times a second. Without it nobody looks at the clock.
 ///
 /// # Errors
 /// Why it stopped.
-pub fn guarded<T>(asked: fn() -> bool, work: impl FnOnce() -> T) -> Result<T, Stop> {
-    let now = Instant::now();
-    let _turn = Turn::new(Some(Current {
-        wish: Arc::default(),
-        caller: Some(Caller {
+pub fn guarded<T>(asked: Option<fn() -> bool>, work: impl FnOnce() -> T) -> Result<T, Stop> {
+    let caller = asked.map(|asked| {
+        let now = Instant::now();
+        Caller {
             asked,
             last: now,
             looked: now,
-        }),
+        }
+    });
+    let _turn = Turn::new(Some(Current {
+        wish: Arc::default(),
+        caller,
     }));
     caught(work)
 }
@@ -118,7 +121,7 @@ pub fn guarded<T>(asked: fn() -> bool, work: impl FnOnce() -> T) -> Result<T, St
 #[inline(never)]
 fn look() -> bool {
     let due = CURRENT.with_borrow_mut(|current| {
-        // The threads that help have no clock to look at.
+        // Where nobody can be asked there is no clock to look at.
         let caller = current.as_mut()?.caller.as_mut()?;
         let now = Instant::now();
         let quick = now - std::mem::replace(&mut caller.looked, now) < QUICK;
@@ -242,15 +245,12 @@ mod tests {
 
     #[test]
     fn work_stops_where_it_is_asked_to() {
-        assert_eq!(guarded(|| false, || 7), Ok(7));
-        let endless = guarded(
-            || true,
-            || {
-                loop {
-                    point();
-                }
-            },
-        );
+        assert_eq!(guarded(None, || 7), Ok(7));
+        let endless = guarded(Some(|| true), || {
+            loop {
+                point();
+            }
+        });
         assert_eq!(endless, Err::<(), _>(Stop::Interrupted));
         // And nothing is left behind.
         point();
@@ -260,19 +260,16 @@ mod tests {
     #[test]
     fn work_that_becomes_slow_stops_soon() {
         let slow = Cell::new(0);
-        let stopped = guarded(
-            || true,
-            || {
-                for _ in 0..1000 {
-                    point();
-                }
-                loop {
-                    slow.set(slow.get() + 1);
-                    std::thread::sleep(2 * PULSE);
-                    point();
-                }
-            },
-        );
+        let stopped = guarded(Some(|| true), || {
+            for _ in 0..1000 {
+                point();
+            }
+            loop {
+                slow.set(slow.get() + 1);
+                std::thread::sleep(2 * PULSE);
+                point();
+            }
+        });
         assert_eq!(stopped, Err::<(), _>(Stop::Interrupted));
         assert!(slow.get() <= SKIPPED + 1, "{}", slow.get());
     }
@@ -288,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_panic_stays_a_panic() {
-        let fault = catch_unwind(|| guarded(|| false, || resume_unwind(Box::new("fault"))));
+        let fault = catch_unwind(|| guarded(None, || resume_unwind(Box::new("fault"))));
         assert_eq!(*fault.unwrap_err().downcast::<&str>().unwrap(), "fault");
     }
 }

@@ -8,7 +8,6 @@ use crate::draw::code::Word;
 use crate::draw::sampler::Kind;
 use crate::draw::sampler::kind::Then;
 use crate::system::erase::Erased;
-use crate::system::memory;
 #[cfg(target_arch = "x86_64")]
 use crate::system::processor::{Level, level};
 
@@ -27,7 +26,7 @@ impl Undecided {
     pub fn new(records: usize) -> Self {
         assert!(records <= 1 << 16, "positions have 16 bits");
         Undecided {
-            at: memory::zeros(records).into(),
+            at: vec![0; records].into(),
             n: 0,
         }
     }

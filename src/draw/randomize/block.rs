@@ -31,7 +31,6 @@ use crate::draw::derive::{Label, Purpose, derive, finish};
 use crate::draw::key::Key;
 use crate::error::{Error, Result};
 use crate::law::Matrix;
-use crate::system::memory::{self, Gather};
 use crate::system::pool;
 
 /// Rows of a block.
@@ -159,7 +158,7 @@ pub fn run(
                 row,
                 columns: now,
             };
-            memory::push(&mut group, block);
+            group.push(block);
             number += 1;
             row += size;
         }
@@ -213,27 +212,27 @@ fn draw_all(key: &Key, labels: Labels<'_>, group: Vec<Block<'_>>, threads: usize
     for (block, digest) in group.into_iter().zip(digests) {
         let (row, number) = (block.row, Label::Integer(block.number.into()));
         for (position, column) in block.columns.into_iter().enumerate() {
-            let names = Label::List(memory::copied(column.names));
+            let names = Label::List(column.names.to_vec());
             let labels = labels.with([names, number.clone()]);
             let draws = column.matrices.iter().map(|&matrix| {
                 let draws = Draws::new(matrix);
                 let keys = draws.keys(&digest, &labels, RowKeys::new);
                 (draws, keys)
             });
-            let draws = draws.gather();
+            let draws = draws.collect::<Vec<_>>();
             let part = Part {
                 position,
                 row,
                 column,
                 draws,
             };
-            memory::push(&mut parts, part);
+            parts.push(part);
         }
     }
     let workers = threads.clamp(1, parts.len().max(1));
     // Beside the buffers, the first column and row with a code or a stratum that there is not.
     let state = |_| (Scratch::new(RECORDS), None::<(usize, usize)>);
-    let mut states = memory::collected((0..workers).map(state));
+    let mut states = (0..workers).map(state).collect::<Vec<_>>();
     pool::share_out(parts.into_iter(), &mut states, |(scratch, bad), part| {
         let (strata, draws) = (part.column.strata, &part.draws);
         let done =
@@ -257,17 +256,16 @@ fn draw_all(key: &Key, labels: Labels<'_>, group: Vec<Block<'_>>, threads: usize
 /// The digest of every block, each a key from now on.
 fn digests(key: &Key, labels: Labels<'_>, group: &[Block<'_>], threads: usize) -> Vec<Key> {
     let secret = derive(key, Purpose::Block, &labels.with([]), &[], &[0; 32]);
-    let mut digests = memory::collected(group.iter().map(|_| None));
+    let mut digests = group.iter().map(|_| None).collect::<Vec<_>>();
     let workers = threads.clamp(1, group.len().max(1));
-    let mut states =
-        memory::collected((0..workers).map(|_| Zeroizing::new(memory::zeros::<u8>(BUFFER))));
+    let mut states = vec![Zeroizing::new(vec![0u8; BUFFER]); workers];
     let parts = group.iter().zip(&mut digests);
     pool::share_out(parts, &mut states, |buffer, (block, digest)| {
         let mut hasher = Hasher::new_keyed(&secret);
         hold(block, &mut hasher, buffer);
         *digest = Some(Key::of(finish(&mut hasher)));
     });
-    digests.into_iter().flatten().gather()
+    digests.into_iter().flatten().collect()
 }
 
 /// Hash what a block holds.

@@ -33,9 +33,9 @@ impl Scratch {
     pub(super) fn new(records: usize) -> Self {
         Scratch {
             spare: Spare::new(records),
-            words: memory::zeros((8 * records).next_multiple_of(BLOCK) + 2 * BLOCK).into(),
-            counters: memory::zeros(records).into(),
-            nonces: memory::zeros(records).into(),
+            words: vec![0; (8 * records).next_multiple_of(BLOCK) + 2 * BLOCK].into(),
+            counters: vec![0; records].into(),
+            nonces: vec![0; records].into(),
             undecided: Undecided::new(records),
         }
     }

@@ -60,7 +60,6 @@ pub use crate::draw::code::{Code, RECORDS};
 pub use address::{Addresses, Id, Ids};
 
 use crate::draw::code::{CodeWidth, typed};
-use crate::system::memory::{self, Gather};
 use address::{IdKeys, Make, Records, RowKeys, Which};
 use draw::{At, Scratch, draw};
 
@@ -125,7 +124,7 @@ impl<'a> Draws<'a> {
         let mut keys = Vec::new();
         self.sampler.each_draw(&mut Vec::new(), &mut |path| {
             let own = make(&|purpose| derive(key, purpose, labels, path, self.digest));
-            memory::push(&mut keys, own);
+            keys.push(own);
         });
         keys
     }
@@ -159,7 +158,7 @@ impl<'a> Draws<'a> {
         let head = records.room(length).min(n);
         let chunks = 1 + (n - head).div_ceil(length);
         let workers = threads.clamp(1, chunks);
-        let mut states: Vec<Scratch> = (0..workers).map(|_| Scratch::new(n.min(RECORDS))).gather();
+        let mut states: Vec<Scratch> = (0..workers).map(|_| Scratch::new(n.min(RECORDS))).collect();
         let bad = AtomicUsize::new(usize::MAX);
         let (first, rest) = out.split_at_mut(head);
         let starts = std::iter::once(0).chain((head..n).step_by(length));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::draw::alias::{self, left_over, share};
 use crate::draw::code::Word;
 use crate::draw::uniform::{More, by_digits as below};
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::{pool, stop};
 
 /// A law a row: tables one after the other.
@@ -44,7 +44,7 @@ impl<W: Word> Dense<W> {
         let mut rows: Vec<(&mut [W], &mut W, &mut [u128])> = entries
             .zip(&mut last)
             .map(|(table, last)| (table, last, marked.next().unwrap_or_default()))
-            .gather();
+            .collect();
         let band = size.div_ceil(32);
         pool::for_each_chunk(&mut rows, band, counts.len() < 1 << 14, |i, rows| {
             let mut mass = memory::filled(W::low(0), columns);

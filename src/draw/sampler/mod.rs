@@ -24,7 +24,6 @@ use std::sync::Arc;
 use crate::draw::alias::Outcomes;
 use crate::draw::code::{WordWidth, each_word};
 use crate::law::{Law, Matrix};
-use crate::system::memory::Gather;
 use classes::Classes;
 use dense::Dense;
 use kind::{One, Then};
@@ -98,7 +97,7 @@ impl Sampler {
             Law::Classes { .. } if law.is_certain() => return Sampler::Permutation(None),
             Law::Classes { size, runs } => {
                 let runs = runs.iter().map(|run| (run.start, run.class_size));
-                each_word!(width, leaf, () => leaf(Kind::Classes(Classes::new(*size, runs.gather()))))
+                each_word!(width, leaf, () => leaf(Kind::Classes(Classes::new(*size, runs.collect()))))
             }
             Law::Circulant { first_row, total } => {
                 let then = Then::Shift(first_row.len() as u64);

@@ -4,7 +4,7 @@
 //! yet" are one AND a word. Searches go breadth first with one look ahead, without recursion, and never
 //! enter a column twice in a phase: dead ends stay marked, and a phase reads every row at most twice.
 
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::stop::{self, Paced};
 
 /// No partner.
@@ -47,13 +47,13 @@ impl Matching {
             rows: memory::zeros(size * words),
             column_of: memory::filled(NONE, size),
             row_of: memory::filled(NONE, size),
-            free_columns: memory::copied(&all),
-            all: memory::copied(&all),
-            free_rows: (0..size as u32).gather(),
+            free_columns: all.clone(),
+            all: all.clone(),
+            free_rows: (0..size as u32).collect(),
             unseen: all,
             via: memory::filled(NONE, size),
-            queue: memory::room(size + 1),
-            hopeful: memory::room(words),
+            queue: Vec::with_capacity(size + 1),
+            hopeful: Vec::with_capacity(words),
         }
     }
 

@@ -111,8 +111,8 @@ fn column_excess(cells: &[u64], size: usize) -> Vec<i64> {
 fn move_within_rows(cells: &mut [u64], size: usize, excess: &mut [i64]) {
     const PATIENCE: usize = 64;
     let mut row = 0;
-    let mut takers: Vec<usize> = (0..size).filter(|&v| excess[v] < 0).gather();
-    let givers: Vec<usize> = (0..size).filter(|&v| excess[v] > 0).gather();
+    let mut takers: Vec<usize> = (0..size).filter(|&v| excess[v] < 0).collect();
+    let givers: Vec<usize> = (0..size).filter(|&v| excess[v] > 0).collect();
     for giver in givers {
         stop::point();
         let mut failures = 0;
@@ -205,7 +205,7 @@ fn move_along_paths(name: &str, cells: &mut [u64], size: usize, excess: &mut [i6
                 })
             })
         };
-        let path: Vec<(usize, usize, usize)> = path(end).gather();
+        let path: Vec<(usize, usize, usize)> = path(end).collect();
         let room = path.iter().map(|&(u, v, _)| cells[u * size + v] as i64 - 1);
         let amount = room.min().unwrap_or(0).min(excess[start]).min(-excess[end]);
         for (u, v, w) in path {

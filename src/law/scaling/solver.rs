@@ -4,7 +4,7 @@
 //! crawls (chains, near-permutations), Newton on the convex dual `sum A_ij exp(u_i + v_j) - sum u - sum v`
 //! by conjugate gradients, two passes over the matrix an iteration.
 
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::pool;
 use crate::system::stop;
 
@@ -105,7 +105,7 @@ impl<'a> Scaling<'a> {
                 sum.1 += part.1;
             }
         }
-        out.into_iter().map(|(high, low)| high + low).gather()
+        out.into_iter().map(|(high, low)| high + low).collect()
     }
 
     /// Make the rows exact and return what the columns are off by, with the largest of it.
@@ -123,7 +123,7 @@ impl<'a> Scaling<'a> {
             .iter()
             .zip(&self.y)
             .map(|(c, y)| c * y - 1.0)
-            .gather();
+            .collect();
         let worst = off.iter().fold(0.0, |m: f64, o| m.max(o.abs()));
         (off, worst)
     }
@@ -159,7 +159,7 @@ impl<'a> Scaling<'a> {
                 break;
             }
             let (before, dual) = (worst, self.dual());
-            let kept = memory::copied(&self.y);
+            let kept = self.y.clone();
             let step = self.newton_step(&off);
             let longest = step.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
             let mut share = (4.0 / longest).min(1.0);
@@ -201,12 +201,12 @@ impl<'a> Scaling<'a> {
         let size = self.size;
         let diagonal = self.hessian_diagonal();
         let mut v = memory::zeros(size);
-        let mut residual: Vec<f64> = off.iter().map(|o| -o).gather();
+        let mut residual: Vec<f64> = off.iter().map(|o| -o).collect();
         let precondition =
-            |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).gather() };
+            |r: &[f64]| -> Vec<f64> { r.iter().zip(&diagonal).map(|(r, d)| r / d).collect() };
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut z = precondition(&residual);
-        let mut direction = memory::copied(&z);
+        let mut direction = z.clone();
         let mut rho = dot(&residual, &z);
         let goal = rho * 1e-6;
         for _ in 0..(2 * size).min(300) {
@@ -237,7 +237,7 @@ impl<'a> Scaling<'a> {
 
     /// `(C - A^T A) v` with `A = diag(x) P diag(y)`.
     fn hessian_times(&mut self, v: &[f64], off: &[f64]) -> Vec<f64> {
-        let scaled: Vec<f64> = v.iter().zip(&self.y).map(|(v, y)| v * y).gather();
+        let scaled: Vec<f64> = v.iter().zip(&self.y).map(|(v, y)| v * y).collect();
         let mut rows = self.times(&scaled);
         for (row, x) in rows.iter_mut().zip(&self.x) {
             *row *= x * x;
@@ -245,7 +245,7 @@ impl<'a> Scaling<'a> {
         let columns = self.transposed_times(&rows);
         (0..self.size)
             .map(|j| (1.0 + off[j]) * v[j] - self.y[j] * columns[j])
-            .gather()
+            .collect()
     }
 
     /// `sum over i of a_ij (1 - a_ij)`, the diagonal of `C - A^T A` without its cancellation.

@@ -4,7 +4,7 @@
 
 use crate::error::{Error, Result};
 use crate::law::scaling::matching::Matching;
-use crate::system::memory::{self, Gather};
+use crate::system::memory;
 use crate::system::stop::Paced;
 
 /// The sentence for a pattern that no bistochastic matrix has: an entry on no positive diagonal, or none at all.
@@ -48,7 +48,7 @@ fn components(graph: &Matching, size: usize) -> Vec<usize> {
     let mut index = memory::filled(NONE, size);
     let mut low = memory::zeros(size);
     let mut component = memory::filled(NONE, size);
-    let mut left: Vec<_> = (0..size).map(|u| graph.columns(u)).gather();
+    let mut left: Vec<_> = (0..size).map(|u| graph.columns(u)).collect();
     let (mut stack, mut calls) = (Vec::new(), Vec::new());
     let (mut counter, mut found) = (0, 0);
     for start in (0..size).paced() {
