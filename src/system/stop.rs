@@ -5,11 +5,8 @@
 //! on the way are dropped as after any return; cells ([`Kept`](super::kept::Kept)) stay empty.
 //!
 //! Rules: every loop that may run longer than a tenth of a second passes [`point`] on the way; the tasks of
-//! [`pool`](crate::system::pool) do so by themselves. `point` costs a few nanoseconds, so it stands outside of the
-//! innermost loops. Outside of [`guarded`] it does nothing.
-//!
-//! Looking at the clock takes longer than what many loops do between two points. Where points follow
-//! each other quickly, only every eighth one looks: `SKIPPED`.
+//! [`pool`](crate::system::pool) do so by themselves. `point` looks at the clock, which takes some twenty nanoseconds, so
+//! it stands outside of the innermost loops. Outside of [`guarded`] it does nothing.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -47,8 +44,6 @@ struct Caller {
     asked: fn() -> bool,
     /// When they were last asked.
     last: Instant,
-    /// When the clock was last looked at.
-    looked: Instant,
 }
 
 /// What a thread is doing.
@@ -58,17 +53,8 @@ struct Current {
     caller: Option<Caller>,
 }
 
-/// Points in a row that may be passed without a look. So few, that points a tenth of a second apart still stop
-/// within a second, whatever the ones before them were like.
-const SKIPPED: u32 = 7;
-
-/// Looks that follow each other within this time are too many.
-const QUICK: Duration = Duration::from_micros(100);
-
 thread_local! {
     static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
-    /// Points that are left to be passed without a look.
-    static LEFT: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Sets what this thread is doing, and back when dropped.
@@ -76,14 +62,12 @@ struct Turn(Option<Current>);
 
 impl Turn {
     fn new(current: Option<Current>) -> Self {
-        LEFT.set(0);
         Turn(CURRENT.replace(current))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        LEFT.set(0);
         CURRENT.replace(self.0.take());
     }
 }
@@ -102,13 +86,9 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Stop> {
 /// # Errors
 /// Why it stopped.
 pub fn guarded<T>(asked: Option<fn() -> bool>, work: impl FnOnce() -> T) -> Result<T, Stop> {
-    let caller = asked.map(|asked| {
-        let now = Instant::now();
-        Caller {
-            asked,
-            last: now,
-            looked: now,
-        }
+    let caller = asked.map(|asked| Caller {
+        asked,
+        last: Instant::now(),
     });
     let _turn = Turn::new(Some(Current {
         wish: Arc::default(),
@@ -117,16 +97,13 @@ pub fn guarded<T>(asked: Option<fn() -> bool>, work: impl FnOnce() -> T) -> Resu
     caught(work)
 }
 
-/// Whether the work of this thread is to stop. Asks the caller, if this is the caller's thread and it is time.
+/// A place where work may stop. Asks the caller, if this is the caller's thread and it is time.
 #[inline(never)]
-fn look() -> bool {
+pub fn point() {
     let due = CURRENT.with_borrow_mut(|current| {
         // Where nobody can be asked there is no clock to look at.
         let caller = current.as_mut()?.caller.as_mut()?;
-        let now = Instant::now();
-        let quick = now - std::mem::replace(&mut caller.looked, now) < QUICK;
-        LEFT.set(if quick { SKIPPED } else { 0 });
-        (now - caller.last >= PULSE).then_some(caller.asked)
+        (caller.last.elapsed() >= PULSE).then_some(caller.asked)
     });
     if let Some(asked) = due {
         // Nothing is borrowed here: the caller may start work of its own on this thread.
@@ -142,23 +119,9 @@ fn look() -> bool {
             }
         });
     }
-    CURRENT.with_borrow(|current| {
-        current
-            .as_ref()
-            .is_some_and(|c| c.wish.load(Ordering::Relaxed))
-    })
-}
-
-/// A place where work may stop.
-#[inline]
-pub fn point() {
-    match LEFT.get() {
-        0 => {
-            if look() {
-                Stop::Interrupted.throw();
-            }
-        }
-        left => LEFT.set(left - 1),
+    let stops = |current: &Current| current.wish.load(Ordering::Relaxed);
+    if CURRENT.with_borrow(|current| current.as_ref().is_some_and(stops)) {
+        Stop::Interrupted.throw();
     }
 }
 
@@ -254,24 +217,6 @@ mod tests {
         assert_eq!(endless, Err::<(), _>(Stop::Interrupted));
         // And nothing is left behind.
         point();
-    }
-
-    /// Points that follow each other quickly are passed; slow ones after them are not.
-    #[test]
-    fn work_that_becomes_slow_stops_soon() {
-        let slow = Cell::new(0);
-        let stopped = guarded(Some(|| true), || {
-            for _ in 0..1000 {
-                point();
-            }
-            loop {
-                slow.set(slow.get() + 1);
-                std::thread::sleep(2 * PULSE);
-                point();
-            }
-        });
-        assert_eq!(stopped, Err::<(), _>(Stop::Interrupted));
-        assert!(slow.get() <= SKIPPED + 1, "{}", slow.get());
     }
 
     #[test]
