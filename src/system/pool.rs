@@ -134,7 +134,8 @@ pub fn share_out<T: Send, S: Send>(
 /// `work` on up to `threads` threads at once, the caller's among them. It is the same code whatever the work is, so that
 /// the many kinds of columns and addresses do not each compile it.
 fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
-    let Some(pool) = current().filter(|_| threads > 1) else {
+    let pool = if threads > 1 { current() } else { None };
+    let Some(pool) = pool else {
         return work();
     };
     let handed = &stop::handed();
