@@ -189,8 +189,11 @@ def test_composites_of_composites_give_what_the_entries_give(m: bs.Matrix, back:
 
 
 @pytest.mark.parametrize("shape", [(40_000, 3), (3, 40_000), (2, 20_000, 5), (90, 70, 30)])
-def test_axes_of_any_length_go_one_by_one(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("flat", [False, True])
+def test_axes_of_any_length_go_one_by_one(shape: tuple[int, ...], flat: bool) -> None:
     factors = [bs.tridiagonal(0.2, size=n) for n in shape]
+    if flat:
+        factors = [bs.randomized_response(n, keep=0.9 - 0.1 * i) for i, n in enumerate(shape)]
     table = RNG.random(shape)
     got = bs.kron(*factors).apply(table.ravel()).reshape(shape)
     want = table
@@ -261,6 +264,12 @@ def test_bad_vectors_are_one_sentence(call: Any, error: type[Exception], text: s
         call()
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_joint_of_randomized_responses_takes_rows_of_its_size() -> None:
+    for rows, axes in ((np.ones((2, 5)), [(2, 0.5), (3, 0.5)]), (np.ones((1, 0)), [(0, 0.5)])):
+        with pytest.raises(ValueError, match="`rows` must hold rows of"):
+            bs._core.flat_axes(rows, axes)
 
 
 def test_small_axes_that_share_a_table_give_what_they_give_in_turn() -> None:

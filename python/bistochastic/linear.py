@@ -192,6 +192,7 @@ class Spectrum:
 def _spectral(n: int, spectrum: Spectrum) -> Operator:
     """Transform, multiply or divide by the eigenvalues, transform back."""
     values, cyclic = spectrum.values, spectrum.basis == "cyclic"
+    turns = cache(lambda: np.exp(-0.5j * np.pi / n * np.arange(n // 2 + 1)))
 
     def lengths() -> tuple[float, int]:
         seen = np.abs(values) >= LEAST
@@ -210,13 +211,12 @@ def _spectral(n: int, spectrum: Spectrum) -> Operator:
         # With A_k = V_k exp(-i pi k / 2n), V the Fourier transform of even places in order and then
         # odd places backwards, the cosine transform is X_k = Re A_k and X_(n-k) = -Im A_k.
         half = n - n // 2
-        turns = np.exp(-0.5j * np.pi / n * np.arange(n // 2 + 1))
         found = np.fft.rfft(np.concatenate([rows[:, ::2], rows[:, 1::2][:, ::-1]], axis=1))
-        found *= turns
+        found *= turns()
         here, there = values[: n // 2 + 1], np.concatenate([values[:1], values[: half - 1 : -1]])
         scale(found.real, here[: n // 2 + 1], out=found.real)
         scale(found.imag, there[: n // 2 + 1], out=found.imag)
-        found *= turns.conj()
+        found *= turns().conj()
         folded = np.fft.irfft(found, n)
         out = np.empty_like(rows)
         out[:, ::2], out[:, 1::2] = folded[:, :half], folded[:, half:][:, ::-1]
@@ -326,8 +326,7 @@ def _joined(matrix: Stochastic, made: structure.Composition) -> Spectrum | None:
 
 def basis(matrix: Stochastic) -> Basis | None:
     """Say which transform makes the matrix diagonal; None if none is known."""
-    found = spectrum(matrix)
-    return None if found is None else found.basis
+    return found.basis if (found := spectrum(matrix)) else None
 
 
 @_kept
@@ -383,6 +382,8 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
         few, rest = structure.parts_in(part) <= _FEW, rest_of_uniform(part)
         match composition(part):
             case Kron():
+                if flat := _flat_axes(part, inverse):
+                    return lambda rows, back: _core.flat_axes(rows, flat)
                 steps: Steps = [(axis.size, of(axis)) for axis in structure.axes(part)]
                 return partial(_axis_by_axis, steps, {})
             case Product(parts=parts) if few:
@@ -394,6 +395,14 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
         return dense(part).solve if inverse else dense(part).apply
 
     return structure.by_parts(matrix, compiled)
+
+
+def _flat_axes(matrix: Stochastic, inverse: bool) -> list[tuple[int, float]]:
+    """Return sizes, and what multiplies all that sums to 0; nothing if an axis needs more."""
+    found = [(axis.size, spectrum(axis)) for axis in structure.axes(matrix)]
+    flat = [(n, float(s.values[0].real)) for n, s in found if s is not None and s.basis == "flat"]
+    every = len(flat) == len(found)
+    return [(n, 1 / own if inverse else own) for n, own in flat] if every else []
 
 
 def _one_by_one(factors: list[Run], inverse: bool, rows: Array, back: bool) -> Array:

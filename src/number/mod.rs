@@ -1,5 +1,6 @@
 //! Exact and directed arithmetic: numbers that are right, or wrong in a known direction.
 
+pub mod axes;
 pub mod bits;
 pub mod calibrate;
 pub mod dd;

@@ -1,6 +1,7 @@
-//! What the linear maps of the package need of the core: elimination, single columns, and a place to keep what was found.
+//! What the linear maps of the package need of the core: joint tables, elimination, single columns, and a place to keep
+//! what was found.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -8,6 +9,7 @@ use super::matrix::Matrix;
 use super::work::detached;
 use super::{convert, memory};
 use crate::error::Error;
+use crate::number::axes::{Axis, multiply};
 use crate::number::tridiagonal;
 
 /// What the package found out about a matrix, by name: the same dictionary for every copy. Whatever holds the matrix
@@ -30,6 +32,27 @@ pub fn column<'py>(matrix: &Matrix, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py
             *x = law.probability(u, v);
         }
     })
+}
+
+/// Tables as rows in C order, multiplied along each axis by the matrix of this size that keeps sums and multiplies what
+/// sums to 0 by this number.
+#[pyfunction]
+pub fn flat_axes<'py>(
+    rows: &Bound<'py, PyArray2<f64>>,
+    axes: Vec<(usize, f64)>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let axes = axes.into_iter().map(|(size, own)| Axis { size, own });
+    let axes: Vec<Axis> = axes.collect();
+    let (tables, cells) = (rows.shape()[0] as u64, rows.shape()[1] as u64);
+    let product = (axes.iter()).fold(1u64, |n, axis| n.saturating_mul(axis.size as u64));
+    if product != cells || cells == 0 {
+        let must = format!("hold rows of {product} numbers");
+        return Err(Error::value("rows", must, cells).into());
+    }
+    let read = rows.try_readonly()?;
+    let (shape, x) = ([tables, cells], read.as_slice()?);
+    let write = |out: &mut [f64]| multiply(x, &axes, out);
+    memory::written(rows.py(), "apply", &shape, x.len() as u64, write)
 }
 
 /// A symmetric tridiagonal matrix with line sums 1, from its diagonal and the numbers beside it.

@@ -63,7 +63,7 @@ mod _core {
         count::count,
         ids::{SpelledIds, hold_ids, joined_ids, spelled_ids},
         key::Key,
-        linear::{Tridiagonal, column, notes},
+        linear::{Tridiagonal, column, flat_axes, notes},
         matrix::{Matrix, build, families, identity_of, parts_in, short_row},
         memory::require_memory,
         microaggregate::{anatomy, class_means, group},

@@ -52,29 +52,20 @@ pub fn structure_of<'py>(
                 .map(Some)
         }
         ("classes", _) => {
-            let found = guarded(|| {
-                law.classes().map(|runs| {
-                    let sizes: Vec<i64> = runs.iter().map(|run| run.class_size as i64).collect();
-                    let many: Vec<i64> = runs.iter().map(|run| run.classes as i64).collect();
-                    (sizes, many)
-                })
-            })?;
-            let arrays = found.map(|(sizes, many)| (sizes.into_pyarray(py), many.into_pyarray(py)));
-            arrays.map(|pair| pair.into_bound_py_any(py)).transpose()
+            let found = law.classes().map(|runs| {
+                let sizes: Vec<i64> = runs.iter().map(|run| run.class_size as i64).collect();
+                let many: Vec<i64> = runs.iter().map(|run| run.classes as i64).collect();
+                (sizes.into_pyarray(py), many.into_pyarray(py)).into_bound_py_any(py)
+            });
+            found.transpose()
         }
         ("two values", _) => {
             let found = law.two_valued().map(|two| {
-                let apart = two.diag as i128 - two.off as i128;
-                let entry = |count| nearest(count, two.total);
-                (
-                    entry(two.diag),
-                    entry(two.off),
-                    apart as f64 / two.total as f64,
-                )
+                let apart = (two.diag as i128 - two.off as i128) as f64 / two.total as f64;
+                let [own, other] = [two.diag, two.off].map(|count| nearest(count, two.total));
+                (own, other, apart).into_bound_py_any(py)
             });
-            found
-                .map(|numbers| numbers.into_bound_py_any(py))
-                .transpose()
+            found.transpose()
         }
         ("targets", Law::Permutation(targets)) => Ok(Some(array(targets)?.into_any())),
         ("first row", Law::Circulant { first_row, total }) => vector(first_row, *total),

@@ -6,7 +6,6 @@
 //! they have and end the process when it is used, so large requests are first compared with what is there.
 
 use std::fmt;
-use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -83,10 +82,7 @@ fn bytes_of<T>(n: usize) -> u128 {
 pub fn reserve<T>(vector: &mut Vec<T>, n: usize) {
     let bytes = bytes_of::<T>(n);
     let said = || available().is_some_and(|available| bytes > available);
-    if (bytes >= LOOK_FROM && said())
-        || vector.try_reserve_exact(n).is_err()
-        || (bytes >= LARGE && !is_spare())
-    {
+    if (bytes >= LOOK_FROM && said()) || vector.try_reserve_exact(n).is_err() {
         refused(bytes);
     }
 }
@@ -99,18 +95,6 @@ fn refused(bytes: u128) -> ! {
     Stop::Memory(Shortage { bytes, available }).throw()
 }
 
-/// From this many bytes on, something has to be left.
-const LARGE: u128 = 1 << 12;
-
-/// Whether there is a little more memory than was asked for: for what is too small to be asked for, to say what was
-/// refused, and for the 128 KB by which the C library's heap grows more than asked where room is given back and taken
-/// again.
-fn is_spare() -> bool {
-    const SPARE: usize = 1 << 18;
-    // Hidden, or the compiler leaves out what is not used.
-    black_box(Vec::<u8>::new()).try_reserve_exact(SPARE).is_ok()
-}
-
 /// An empty vector with room for `n`.
 pub fn room<T>(n: usize) -> Vec<T> {
     let mut vector = Vec::new();
@@ -121,25 +105,13 @@ pub fn room<T>(n: usize) -> Vec<T> {
 /// `n` times `value`. For zeros, see [`zeros`].
 pub fn filled<T: Clone>(value: T, n: usize) -> Vec<T> {
     let mut vector = room(n);
-    while vector.len() < n {
-        stop::point();
-        let next = n.min(vector.len() + STRETCH);
-        vector.resize(next, value.clone());
-    }
+    vector.resize(n, value);
     vector
 }
 
-/// Bytes from which on zeros come from the system, which has them ready.
-const MANY: u128 = 1 << 16;
-
-/// `n` zeros.
+/// `n` zeros. The system has them ready if they are many.
 pub fn zeros<T: Copy + Default>(n: usize) -> Vec<T> {
-    if bytes_of::<T>(n) < MANY {
-        let mut vector = room(n);
-        vector.resize(n, T::default());
-        return vector;
-    }
-    // `vec!` cannot be refused memory, so the same room is asked for first and given back.
+    // `vec!` cannot be refused memory, so it is asked for first and given back.
     drop(room::<T>(n));
     vec![T::default(); n]
 }
@@ -153,27 +125,6 @@ pub fn copied<T: Clone>(numbers: &[T]) -> Vec<T> {
 
 /// Items between two places where collecting may stop.
 const STRETCH: usize = 1 << 16;
-
-/// What an iterator gives, one after the other.
-pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut items = items.into_iter();
-    let (announced, most) = items.size_hint();
-    let mut vector = room(announced);
-    if most == Some(announced) {
-        while vector.len() < announced {
-            stop::point();
-            let before = vector.len();
-            vector.extend(items.by_ref().take(STRETCH.min(announced - before)));
-            if vector.len() == before {
-                break;
-            }
-        }
-        return vector;
-    }
-    // Nested iterators are quicker from the inside.
-    items.for_each(|item| push(&mut vector, item));
-    vector
-}
 
 /// One more, with room for as many again if there is none left.
 #[inline]
@@ -195,13 +146,28 @@ fn grow<T>(vector: &mut Vec<T>) {
 /// Iterators of as many items as an array has, collected into memory that was asked for.
 pub trait Gather: Iterator + Sized {
     /// All items.
-    fn gather(self) -> Vec<Self::Item> {
-        collected(self)
+    fn gather(mut self) -> Vec<Self::Item> {
+        let (announced, most) = self.size_hint();
+        let mut vector = room(announced);
+        if most == Some(announced) {
+            while vector.len() < announced {
+                stop::point();
+                let before = vector.len();
+                vector.extend(self.by_ref().take(STRETCH.min(announced - before)));
+                if vector.len() == before {
+                    break;
+                }
+            }
+            return vector;
+        }
+        // Nested iterators are quicker from the inside.
+        self.for_each(|item| push(&mut vector, item));
+        vector
     }
 
     /// All items, to be shared.
     fn gather_shared(self) -> Arc<[Self::Item]> {
-        shared(collected(self))
+        shared(self.gather())
     }
 }
 
@@ -245,7 +211,7 @@ mod tests {
             guarded(None, || drop(zeros::<u64>(1 << 50))),
             guarded(None, || drop(zeros::<u64>(usize::MAX))),
             guarded(None, || drop(filled(1u8, usize::MAX / 2))),
-            guarded(None, || drop(collected((0u64..1 << 50).map(|_| 0u64)))),
+            guarded(None, || drop((0u64..1 << 50).map(|_| 0u64).gather())),
         ] {
             let Err(Stop::Memory(shortage)) = stop else {
                 panic!("{stop:?}");

@@ -14,7 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::error::{Error, Result};
 use crate::system::fork::PerProcess;
 use crate::system::kept::Kept;
-use crate::system::memory;
+use crate::system::memory::Gather;
 use crate::system::stop;
 
 /// Most threads that a call may ask for.
@@ -70,7 +70,7 @@ fn current() -> Option<&'static ThreadPool> {
 
 /// `f(i)` for every `i` below `tasks`, in order. `small` work stays on the caller's thread.
 pub fn map<T: Send>(tasks: usize, small: bool, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
-    let mut found = memory::collected((0..tasks).map(|_| None));
+    let mut found = (0..tasks).map(|_| None).gather();
     for_each_chunk(&mut found, 1, small, |i, place| place[0] = Some(f(i)));
     found.into_iter().flatten().collect()
 }

@@ -186,11 +186,9 @@ class _Goal:
             return self.z * math.sqrt(spread / self.records) <= self.tolerance
 
         epsilon = -last(-45.0, -1e-9, holds)[0]
-        matrix = families.difference_set(size, epsilon=epsilon)
-        while not self.holds(matrix):
+        while not self.holds(matrix := families.difference_set(size, epsilon=epsilon)):
             # Rounding onto the grid cost a little.
             epsilon *= 1 + 1e-9
-            matrix = families.difference_set(size, epsilon=epsilon)
         return matrix
 
 

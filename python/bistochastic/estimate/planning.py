@@ -69,29 +69,21 @@ def _inverse_squares(matrix: Stochastic) -> float | None:
         each = [_inverse_squares(factor) for factor in structure.wide_factors(kron)]
         return None if None in each else math.prod(part for part in each if part is not None)
     r = matrix.size
-    own, basis = linear.operator(matrix), linear.basis(matrix)
-    try:
-        row = matrix.row(0) if basis in ("cyclic", "cosine") else np.empty(0)
-    except Refused:
-        # A row of very many nested parts.
+    own, found = linear.operator(matrix), linear.spectrum(matrix)
+    if own is not None and found is not None and found.basis == "flat":
+        # 1 on the constants, and one and the same on all that sums to 0.
+        return 1 + (r - 1) / own.least**2
+    if found is not None:
+        values = np.abs(found.values)
+        if found.basis == "cyclic":
+            # All but the first, and the one in the middle, belong to two.
+            values = np.concatenate([values, values[1 : (r + 1) // 2]])
+    elif structure.is_certain(matrix):
+        return float(r)
+    elif r <= _DENSE:
+        values = linear.singular_values(matrix.to_dense())
+    else:
         return None
-    match basis:
-        case "flat" if own is not None:
-            # 1 on the constants, and one and the same on all that sums to 0.
-            return 1 + (r - 1) / own.least**2
-        case "cyclic":
-            values = np.abs(np.fft.fft(row))
-        case "cosine":
-            # cos(pi k (u + 1/2) / r) is an eigenvector: its value is read from row 0,
-            # lambda_k = sum of p_0v cos(pi k (v + 1/2) / r) / cos(pi k / 2r).
-            half = np.exp(-0.5j * np.pi * np.arange(r) / r)
-            values = (half * np.fft.fft(row, 2 * r)[:r]).real / half.real
-        case _ if structure.is_certain(matrix):
-            return float(r)
-        case _ if r <= _DENSE:
-            values = linear.singular_values(matrix.to_dense())
-        case _:
-            return None
     with np.errstate(divide="ignore"):
         return float((values**-2.0).sum())
 

@@ -107,8 +107,7 @@ def _joint_bits(
         return None
     total = np.zeros(1)
     for part, n in zip(bits, sizes, strict=True):
-        row = np.broadcast_to(np.asarray(part, dtype=np.float64), n)
-        total = np.add.outer(total, row).reshape(-1)
+        total = np.add.outer(total, np.broadcast_to(np.asarray(part, np.float64), n)).ravel()
     return total
 
 
