@@ -290,9 +290,7 @@ def _inside(search: _Search) -> tuple[Array, float]:
 
 def _longest(x: Array, step: Array) -> float:
     falling = step < 0
-    if not falling.any():
-        return 1.0
-    return min(1.0, 0.995 * float((x[falling] / -step[falling]).min()))
+    return min(1.0, 0.995 * float((x[falling] / -step[falling]).min(initial=math.inf)))
 
 
 def _direct(
