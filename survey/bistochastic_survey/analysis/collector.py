@@ -43,7 +43,7 @@ CELLS = 2**27
 WHOLE = "hold integers that are not negative"
 FORMAT, VERSION = "bistochastic collector", 1
 # The cells that records are in, how many in each, and records without an answer.
-Found = tuple[NDArray[np.int64], NDArray[np.int64] | int, int]
+Found = tuple[NDArray[np.int64] | int, NDArray[np.int64] | int, int]
 
 
 class Counts(Shown):
@@ -91,10 +91,11 @@ class Counts(Shown):
             raise Refused("tables", "have at most 2^27 cells together", math.prod(shape))
         self._cells = np.zeros(shape, np.int64)
         self.unanswered = 0
-        # The place of each category along its axis; none if some combinations are impossible.
+        # How far each category along its axis is; none if some combinations are impossible.
+        steps = (stride // self._cells.itemsize for stride in self._cells.strides)
         self._places: list[tuple[str, dict[object, int]]] = [
-            (axis.name, {(type(v), v): i for i, v in enumerate(axis.categories)})
-            for axis in self.axes
+            (axis.name, {(type(v), v): i * step for i, v in enumerate(axis.categories)})
+            for axis, step in zip(self.axes, steps, strict=True)
             if not any(each.impossible for each in question.coded)
         ]
 
@@ -124,8 +125,7 @@ class Counts(Shown):
         """Find the cell of a record of declared categories; ``KeyError`` for any other."""
         if not self._places:
             raise KeyError
-        places = [codes[type(record[name]), record[name]] for name, codes in self._places]
-        return int(np.ravel_multi_index(places, self._cells.shape))
+        return sum(places[type(record[name]), record[name]] for name, places in self._places)
 
     def _read(self, table: Table, what: str, times: NDArray[np.float64] | None = None) -> Found:
         """Find the cells of the rows of a table, the records of each, and those unanswered."""
@@ -251,7 +251,7 @@ class Collector(Shown):
             table = opened({name: [record[name]] for name in names if name in record})
             read = [each._read(table, "record") for each in self._tables.values()]
         else:
-            read = [(np.array([cell]), 1, 0) for cell in cells]
+            read = [(cell, 1, 0) for cell in cells]
         self._count(1, read, mark)
 
     def update(self, frame: object, *, mark: str | int | None = None) -> None:
