@@ -81,7 +81,7 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Stop> {
 }
 
 /// Do `work` on this thread, unless it stops. `asked` tells whether the caller wants to; it is asked on
-/// this thread a few times a second. Without it nobody looks at the clock.
+/// this thread a few times a second. Without it, nothing looks at the clock.
 ///
 /// # Errors
 /// Why it stopped.
@@ -101,7 +101,7 @@ pub fn guarded<T>(asked: Option<fn() -> bool>, work: impl FnOnce() -> T) -> Resu
 #[inline(never)]
 pub fn point() {
     let due = CURRENT.with_borrow_mut(|current| {
-        // Where nobody can be asked there is no clock to look at.
+        // The threads that help, and callers in Rust, have nobody to ask: they need no clock.
         let caller = current.as_mut()?.caller.as_mut()?;
         (caller.last.elapsed() >= PULSE).then_some(caller.asked)
     });
