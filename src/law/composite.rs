@@ -17,14 +17,12 @@ use crate::system::pool;
 /// A part that has such codes.
 pub(super) fn refuse_padding(family: &str, parts: &[Matrix]) -> Result<()> {
     let padding = |m: &Matrix| m.size() - m.true_size();
-    match parts.iter().map(padding).find(|&padding| padding > 0) {
-        None => Ok(()),
-        Some(padding) => {
-            let must = format!("have codes that can all be true for {family}");
-            let got = format!("{padding} that are never true");
-            Err(Error::value("matrices", must, got))
-        }
-    }
+    let Some(padding) = parts.iter().map(padding).find(|&padding| padding > 0) else {
+        return Ok(());
+    };
+    let must = format!("have codes that can all be true for {family}");
+    let got = format!("{padding} that are never true");
+    Err(Error::value("matrices", must, got))
 }
 
 /// A number of bits as a share of `log2 size`, never above the truth; 1 where there is nothing to hide.

@@ -317,11 +317,7 @@ impl Law {
             }
             _ => match self.lines() {
                 Some(lines) => {
-                    let least = if matches!(self, Law::Tridiagonal { .. }) {
-                        4
-                    } else {
-                        3
-                    };
+                    let least = 3 + usize::from(matches!(self, Law::Tridiagonal { .. }));
                     entropy_of(&lines.gather(), size, least)
                 }
                 None => Entropy::Exact(LogSum::zero()),

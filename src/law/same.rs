@@ -57,10 +57,8 @@ fn by_entries(a: &Matrix, b: &Matrix) -> Option<bool> {
     for u in 0..size {
         stop::point();
         for v in 0..size {
-            match entries_match(a, b, u, v) {
-                Some(true) => {}
-                Some(false) => return Some(false),
-                None => return None,
+            if !entries_match(a, b, u, v)? {
+                return Some(false);
             }
         }
     }

@@ -239,13 +239,11 @@ pub fn entropy_rate(array: &[f64], size: usize) -> Result<f64> {
 
 /// An error that names the first entry of `array` that is not a non-negative number.
 pub fn refuse_negative(must: &str, array: &[f64], size: usize) -> Result<()> {
-    match array.iter().position(|x| !(*x >= 0.0 && x.is_finite())) {
-        None => Ok(()),
-        Some(i) => {
-            let got = format!("{} at ({}, {})", array[i], i / size, i % size);
-            Err(Error::value("array", must, got))
-        }
-    }
+    let Some(i) = (array.iter()).position(|x| !(*x >= 0.0 && x.is_finite())) else {
+        return Ok(());
+    };
+    let got = format!("{} at ({}, {})", array[i], i / size, i % size);
+    Err(Error::value("array", must, got))
 }
 
 #[cfg(test)]

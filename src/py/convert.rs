@@ -332,10 +332,8 @@ pub fn text<'a>(name: &str, must: &str, given: &'a Bound<'_, PyAny>) -> PyResult
     let Ok(text) = given.cast::<PyString>() else {
         return Err(Error::type_(name, must, type_name(given)).into());
     };
-    match text.to_str() {
-        Ok(text) => Ok(text),
-        Err(_) => Err(Error::value(name, must, "one with half a surrogate pair").into()),
-    }
+    let half = |_| Error::value(name, must, "one with half a surrogate pair").into();
+    text.to_str().map_err(half)
 }
 
 /// The path of a file: text, or what says that it is a path, but no number, which would be an open file.

@@ -90,8 +90,6 @@ pub fn restore_parts<'py>(
         }
         made.append(restore(py, &family, &parameters, &requested)?)?;
     }
-    match made.iter().last() {
-        Some(last) => Ok(last),
-        None => Err(Error::value("parts", "hold matrices", "none").into()),
-    }
+    let none = || Error::value("parts", "hold matrices", "none");
+    Ok(made.iter().last().ok_or_else(none)?)
 }

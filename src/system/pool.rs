@@ -7,6 +7,8 @@
 //! Every task is a [`point`](stop::point) where work may stop. The caller's thread works as well, and asks at its
 //! points whether it should.
 
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -80,21 +82,14 @@ pub fn for_each_chunk<T: Send>(
     out: &mut [T],
     chunk: usize,
     small: bool,
-    f: impl Fn(usize, &mut [T]) + Sync + Send,
-) {
-    for_each_chunk_any(out, chunk, small, &f);
-}
-
-/// The same, compiled once for a type of items rather than for every call.
-fn for_each_chunk_any<T: Send>(
-    out: &mut [T],
-    chunk: usize,
-    small: bool,
-    f: &(dyn Fn(usize, &mut [T]) + Sync),
+    f: impl Fn(usize, &mut [T]) + Sync,
 ) {
     let tasks = out.len().div_ceil(chunk);
-    let pool = current().filter(|_| !small && tasks > 1);
-    let threads = pool.map_or(1, |pool| (pool.current_num_threads() + 1).min(tasks));
+    let threads = if small {
+        1
+    } else {
+        threads().min(tasks).max(1)
+    };
     // Several at a time: a task may be shorter than it takes to agree on the next.
     let turns = if threads > 1 { 16 * threads } else { 1 };
     let some = (tasks / turns).max(1);
@@ -134,17 +129,31 @@ pub fn share_out<T: Send, S: Send>(
 /// `work` on up to `threads` threads at once, the caller's among them. It is the same code whatever the work is, so that
 /// the many kinds of columns and addresses do not each compile it.
 fn side_by_side(threads: usize, work: &(dyn Fn() + Sync)) {
-    let pool = if threads > 1 { current() } else { None };
-    let Some(pool) = pool else {
+    let alone = threads == 1 || SHARED.get();
+    let Some(pool) = (if alone { None } else { current() }) else {
         return work();
     };
     let handed = &stop::handed();
     pool.in_place_scope(|scope| {
         for _ in 1..threads.min(pool.current_num_threads() + 1) {
-            scope.spawn(move |_| handed.with(work));
+            scope.spawn(move |_| handed.with(|| part(work)));
         }
-        work();
+        part(work);
     });
+}
+
+thread_local! {
+    /// Whether this thread does a part of shared work. What is inside of a part is not shared once more: a caller would
+    /// wait for helpers that are busy with other parts.
+    static SHARED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Do a part of shared work.
+fn part(work: &(dyn Fn() + Sync)) {
+    SHARED.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    SHARED.set(false);
+    done.unwrap_or_else(|payload| resume_unwind(payload));
 }
 
 #[cfg(test)]
@@ -173,5 +182,16 @@ mod tests {
             assert!(out.iter().all(|&cell| cell == 1));
             assert_eq!(states.iter().sum::<usize>(), 1000);
         }
+    }
+
+    #[test]
+    fn what_is_inside_of_a_part_stays_on_its_thread() {
+        let (mut parts, here) = ([false; 8], || Some(std::thread::current().id()));
+        for_each_chunk(&mut parts, 1, false, |_, part| {
+            let mut inside = [None; 64];
+            for_each_chunk(&mut inside, 1, false, |_, at| at[0] = here());
+            part[0] = inside.iter().all(|at| *at == here());
+        });
+        assert!(parts.into_iter().all(|same| same) && !SHARED.get());
     }
 }

@@ -136,13 +136,11 @@ impl<'a> Draws<'a> {
             let (must, bytes) = (format!("have a type that holds {last}"), size_of::<T>());
             return Err(Error::value("codes", must, format!("one of {bytes} bytes")));
         }
-        match codes.map(<[T]>::len).filter(|&n| n != out.len()) {
-            None => Ok(()),
-            Some(n) => {
-                let must = format!("be one for each of the {} records", out.len());
-                Err(Error::value("codes", must, n))
-            }
-        }
+        let Some(n) = codes.map(<[T]>::len).filter(|&n| n != out.len()) else {
+            return Ok(());
+        };
+        let must = format!("be one for each of the {} records", out.len());
+        Err(Error::value("codes", must, n))
     }
 
     fn run<T: Code, C: Code>(

@@ -193,17 +193,15 @@ pub fn of_counts(parameter: &str, size: usize, counts: Arc<[i64]>, total: i128) 
         let got = format!("{sum} in column {v}, off by {}", sum - total);
         return Err(Error::value(parameter, must, got));
     }
-    match u64::try_from(total) {
-        Ok(total) if (1..1 << 63).contains(&total) => Ok(Law::Dense {
-            counts,
-            total,
-            size,
-        }),
-        _ => {
-            let must = "have a sum from 1 to below 2^63";
-            Err(Error::value(parameter, must, total))
-        }
+    if !(1..1 << 63).contains(&total) {
+        let must = "have a sum from 1 to below 2^63";
+        return Err(Error::value(parameter, must, total));
     }
+    Ok(Law::Dense {
+        counts,
+        total: total as u64,
+        size,
+    })
 }
 
 /// `diag(x) P diag(y)` on the grid, and how far that moved an entry of P.
