@@ -81,9 +81,7 @@ def _people(audit: Audit, least: float) -> Iterator[Finding]:
         worst = max(links, key=lambda link: link.first.observed)
         if _tells(worst.first, least):
             tried = "An attacker who knows everyone's true values re-identifies records"
-            protected = worst.attack == "protected columns"
-            how = "raise beta of" if protected else "protect, coarsen or drop"
-            fix = f"{how} {quoted(worst.causes)}" if worst.causes or protected else "raise beta"
+            fix = _protect(audit, worst.causes)
             yield _of("linkage", worst.columns, tried, worst.first, fix, worst.attack)
     for scenario in audit.scenarios:
         known = quoted(scenario.knowledge) or "only that the person is in the release"
@@ -99,13 +97,17 @@ def _people(audit: Audit, least: float) -> Iterator[Finding]:
                 yield _of("disclosure", (column,), tried, rate, fix)
 
 
+def _more(columns: Iterable[str]) -> str:
+    return f"protect {quoted(columns) or 'all columns'} more: a lower epsilon or a higher beta"
+
+
 def _protect(audit: Audit, columns: Iterable[str]) -> str:
     protected = {column for guess in audit.guesses for column in guess.columns}
     more = [column for column in columns if column in protected]
     less = [column for column in columns if column not in protected]
-    parts = [f"raise beta of {quoted(more)}"] * bool(more)
+    parts = [_more(more)] * bool(more)
     parts += [f"protect, coarsen or drop {quoted(less)}"] * bool(less)
-    return ", or ".join(parts) or "raise beta"
+    return ", or ".join(parts) or _more([])
 
 
 def _columns(audit: Audit, least: float) -> Iterator[Finding]:
@@ -130,7 +132,7 @@ def _columns(audit: Audit, least: float) -> Iterator[Finding]:
         if not pooled.beats_reported_value or rate.gain < least:
             continue
         by, column = f"`{shown(pooled.by)}`", f"`{shown(pooled.column)}`"
-        fix = f"drop {by}, or raise beta of {column}"
+        fix = f"drop {by}, or protect {column} more"
         if pooled.agreement > 1 - 1e-9:
             fix = f"draw {column} once per {by} (unit=), or drop {by}"
         tried = f"An attacker who pools the records of one {by} guesses {column}"
@@ -165,5 +167,4 @@ def _guesses(audit: Audit, least: float) -> Iterator[Finding]:
     for guess in audit.guesses:
         if _tells(guess.rate, least):
             tried = f"An attacker who sees a reported value guesses {quoted(guess.columns)}"
-            fix = f"raise beta of {quoted(guess.columns)}"
-            yield _of("guess", guess.columns, tried, guess.rate, fix)
+            yield _of("guess", guess.columns, tried, guess.rate, _more(guess.columns))
