@@ -86,6 +86,15 @@ def test_strongest_reads_share_design_and_confidence() -> None:
     assert sure.beta < plain.beta
 
 
+def test_ordinal_costs_are_the_distances_of_codes() -> None:
+    scale = np.arange(5)
+    costs = ("ordinal", abs(scale[:, None] - scale))
+    word, table = (bs.strongest(5, records=5000, tolerance=0.05, cost=cost) for cost in costs)
+    assert [one.matrix for one in word] == [one.matrix for one in table]
+    assert word[-1].family == "gibbs"
+    assert word[-1].matrix is not None
+
+
 def test_a_family_that_is_never_close_enough_says_so() -> None:
     alike = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
     (found,) = bs.strongest(3, records=5000, tolerance=0.05, family="gibbs", cost=alike)

@@ -209,7 +209,7 @@ def by_suspicion(suspicion: object) -> float:
     return math.log(after / (1 - after) * ((1 - before) / before)) * (1 - 1e-15)
 
 
-def ways(family: str, size: int, cost: Array | None) -> tuple[Make, float, float]:
+def ways(family: str, size: int, cost: Array | str | None) -> tuple[Make, float, float]:
     """Return how a family is made from a number, and its range, from less noise to more."""
     if family == "randomized_response":
         return (lambda x: families.randomized_response(size, keep=1 - x), 0.0, 1 - 1 / size)
@@ -221,6 +221,8 @@ def ways(family: str, size: int, cost: Array | None) -> tuple[Make, float, float
         low, high = math.log(_COLD), math.log(_HOT)
         return lambda x: families.geometric(size, temperature=math.exp(x)), low, high
     assert cost is not None
+    if isinstance(cost, str):
+        cost = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
     steps = cost[np.isfinite(cost) & (cost > 0)]
     if not len(steps):
         raise Refused("cost", "hold a positive number", "none")

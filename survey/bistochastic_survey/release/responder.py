@@ -91,7 +91,7 @@ class Responder(Shown):
         """
         if not hasattr(record, "keys") or not hasattr(record, "__getitem__"):
             raise RefusedType("record", "map columns to values", type(record).__name__)
-        if self._kinds is not None or not id:
+        if self._kinds is not None or type(id) not in (int, str, bytes) or not id:
             self._ids("id", [id])
         key = self._secret()
         if type(record) is dict and self._quick is not None:

@@ -170,6 +170,8 @@ def test_ids_of_another_type_than_before_are_refused() -> None:
 
 def test_no_answer_without_an_id_of_its_own() -> None:
     responder = plan().responder(key=KEY, after="first")
+    with pytest.raises(TypeError, match="a string or bytes; got ndarray at position 0"):
+        responder.one(records()[0], id=np.array(["p", "q"]))  # type: ignore[arg-type]
     for empty in ("", b""):
         with pytest.raises(ValueError, match="`id` must not be empty; got an empty one"):
             responder.one(records()[0], id=empty)
