@@ -266,6 +266,13 @@ def test_bad_vectors_are_one_sentence(call: Any, error: type[Exception], text: s
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("long", [4096, 10**6])
+def test_sums_along_long_axes_do_not_drift(long: int) -> None:
+    # Each step of a plain sum of tenths is rounded the same way.
+    joint = bs.kron(bs.randomized_response(2, keep=0.7), bs.randomized_response(long, keep=0.5))
+    assert np.abs(joint.apply(np.full(2 * long, 0.1)) - 0.1).max() < 1e-13
+
+
 def test_a_joint_of_randomized_responses_takes_rows_of_its_size() -> None:
     for rows, axes in ((np.ones((2, 5)), [(2, 0.5), (3, 0.5)]), (np.ones((1, 0)), [(0, 0.5)])):
         with pytest.raises(ValueError, match="`rows` must hold rows of"):

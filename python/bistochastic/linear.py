@@ -400,9 +400,9 @@ def through(matrix: Stochastic, *, inverse: bool = False) -> Run:
 def _flat_axes(matrix: Stochastic, inverse: bool) -> list[tuple[int, float]]:
     """Return sizes, and what multiplies all that sums to 0; nothing if an axis needs more."""
     found = [(axis.size, spectrum(axis)) for axis in structure.axes(matrix)]
-    flat = [(n, float(s.values[0].real)) for n, s in found if s is not None and s.basis == "flat"]
-    every = len(flat) == len(found)
-    return [(n, 1 / own if inverse else own) for n, own in flat] if every else []
+    short = [(n, s.values) for n, s in found if n <= _LONG and s and s.basis == "flat"]
+    flat = [(n, float(values[0].real) ** (-1 if inverse else 1)) for n, values in short]
+    return flat if len(flat) == len(found) else []
 
 
 def _one_by_one(factors: list[Run], inverse: bool, rows: Array, back: bool) -> Array:
@@ -426,8 +426,8 @@ def _unmixed(weight: float, run: Run, rows: Array, back: bool) -> Array:
 
 
 # Axes of up to this many codes are tables, neighbours with a product up to it one table. Many
-# cells pay for the tables.
-_TOGETHER, _CELLS = 16, 1 << 12
+# cells pay for the tables. Sums along axes of more than the last are added up in pairs.
+_TOGETHER, _CELLS, _LONG = 16, 1 << 12, 1 << 12
 
 
 def _axis_by_axis(steps: Steps, tables: dict[bool, Steps], rows: Array, back: bool) -> Array:
